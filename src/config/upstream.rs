@@ -1,0 +1,193 @@
+//! The sections `[[upstreams]]`.
+
+use url::Url;
+
+use crate::secret::Secret;
+use crate::upstream::settings::{
+    Auth, DEFAULT_DIALECT, DEFAULT_RETRIES, DIALECTS, HttpSettings, Source, Timeouts,
+    UpstreamSettings,
+};
+
+use super::item::Item;
+use super::names::Names;
+use super::outside::Outside;
+use super::section::Section;
+use super::turns::ABOVE_ZERO;
+
+/// What only endpoints have, not scripts.
+const HTTP_KEYS: [&str; 6] = [
+    "api_key", "auth", "dialect", "timeouts", "retries", "headers",
+];
+
+/// Headers that a request sets itself, or that would break its framing.
+const OWN_HEADERS: [&str; 11] = [
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Reads one upstream and gives its name to `names`.
+pub(super) fn upstream(
+    mut section: Section<'_>,
+    names: &mut Names,
+    outside: &Outside<'_>,
+) -> Option<UpstreamSettings> {
+    let name = names.give(&mut section, "\"openai\"");
+    let source = match (section.take("script"), section.take("base_url")) {
+        (Some(script), None) => {
+            for item in HTTP_KEYS.into_iter().filter_map(|key| section.take(key)) {
+                item.mistake("a script has no use for this; take it out");
+            }
+            outside.file(&script).map(Source::Script)
+        }
+        (None, Some(url)) => http(&mut section, &url).map(Source::Http),
+        (Some(_), Some(url)) => {
+            http(&mut section, &url);
+            url.wrong("there is a script as well; take one of the two out")
+        }
+        (None, None) => {
+            section.mistake(
+                "there is neither base_url nor script; add one, \
+                 such as base_url = \"https://api.openai.com/v1\"",
+            );
+            for key in HTTP_KEYS {
+                section.take(key);
+            }
+            None
+        }
+    };
+    section.done();
+    Some(UpstreamSettings {
+        name: name?,
+        source: source?,
+    })
+}
+
+fn http(section: &mut Section<'_>, url: &Item<'_>) -> Option<HttpSettings> {
+    let base_url = base_url(url);
+    let auths = [("key", Auth::Key), ("caller", Auth::Caller)];
+    let auth = section
+        .read("auth", |item| item.choice(&auths))
+        .unwrap_or_default();
+    let key = section.take("api_key").filter(|item| !item.left_out());
+    if let (Some(item), Auth::Caller) = (&key, auth) {
+        item.mistake("the caller's key is sent instead; take api_key or auth out");
+    }
+    let credential = key.is_some() || auth == Auth::Caller;
+    let api_key = key.and_then(|item| header_value(&item));
+    let dialects = DIALECTS.map(|dialect| (dialect, dialect));
+    let dialect = section.read("dialect", |item| item.choice(&dialects));
+    let timeouts = section.read("timeouts", |item| item.section().map(timeouts));
+    let retries = section.read("retries", retries);
+    let headers = section.read("headers", |item| {
+        item.section().map(|table| headers(&table, credential))
+    });
+    Some(HttpSettings {
+        base_url: base_url?,
+        api_key,
+        auth,
+        dialect: dialect.unwrap_or(DEFAULT_DIALECT).to_owned(),
+        timeouts: timeouts.unwrap_or_default(),
+        retries: retries.unwrap_or(DEFAULT_RETRIES),
+        headers: headers.unwrap_or_default(),
+    })
+}
+
+/// A URL to append paths to. Mistakes show it only where it holds no secret: user
+/// information and queries are where people put keys.
+fn base_url(item: &Item<'_>) -> Option<Url> {
+    const SUCH_AS: &str = "write one such as \"https://api.openai.com/v1\"";
+
+    let text = item.text()?;
+    let Ok(mut url) = Url::parse(text) else {
+        return item.wrong(&format!("the value is not a URL; {SUCH_AS}"));
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return item.wrong("the URL holds a user name or password; take it out and set api_key");
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return item.wrong("the URL holds a query or fragment; take out all from ? or # on");
+    }
+    if !matches!(url.scheme(), "http" | "https") {
+        return item.not(&format!("an http or https URL; {SUCH_AS}"));
+    }
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.pop_if_empty();
+    }
+    match url.path().strip_suffix("/chat/completions") {
+        Some(_) => {
+            item.not("the base of the API; take out /chat/completions, which is added to it")
+        }
+        None => Some(url),
+    }
+}
+
+fn timeouts(mut section: Section<'_>) -> Timeouts {
+    let default = Timeouts::default();
+    let mut timeout = |key| section.read(key, |item| item.duration(ABOVE_ZERO));
+    let timeouts = Timeouts {
+        connect: timeout("connect").unwrap_or(default.connect),
+        first_byte: timeout("first_byte").unwrap_or(default.first_byte),
+        idle: timeout("idle").unwrap_or(default.idle),
+    };
+    section.done();
+    timeouts
+}
+
+fn retries(item: &Item<'_>) -> Option<u32> {
+    let retries = item.number(0)?;
+    if retries > 0 {
+        item.idle();
+    }
+    Some(retries)
+}
+
+/// Headers by the operator's names. `credential`: whether the upstream has an
+/// authorization of its own already.
+fn headers(section: &Section<'_>, credential: bool) -> Vec<(String, Secret)> {
+    let mut headers: Vec<(String, Secret)> = Vec::new();
+    for (name, item) in section.items() {
+        let name = name.to_ascii_lowercase();
+        if !is_header_name(&name) {
+            item.mistake("the key is not a header name; use letters, digits and hyphens");
+        } else if OWN_HEADERS.contains(&name.as_str()) {
+            item.mistake("Handback sets this header itself; take it out");
+        } else if name == "authorization" && credential {
+            item.mistake("api_key or auth sets this header; take one of the two out");
+        } else if headers.iter().any(|(other, _)| *other == name) {
+            item.mistake("the header is there in another spelling; take one of the two out");
+        } else if let Some(value) = header_value(&item) {
+            headers.push((name, value));
+        }
+    }
+    headers
+}
+
+/// Whether `name`, in lower case, is a token (RFC 9110, section 5.6.2).
+fn is_header_name(name: &str) -> bool {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(token)
+}
+
+/// A secret that can be sent in a header.
+fn header_value(item: &Item<'_>) -> Option<Secret> {
+    let text = item.secret()?;
+    if text.is_empty() {
+        return item.wrong("the value is empty; set it, or take the key out");
+    }
+    if text.trim() != text || !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return item.wrong(
+            "no header can carry this value; take out spaces at the ends, line breaks \
+             and characters that are not ASCII",
+        );
+    }
+    Some(Secret::new(text))
+}

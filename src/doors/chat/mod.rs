@@ -1,0 +1,150 @@
+//! `POST /v1/chat/completions`.
+//!
+//! A request is read, turned into an order, and driven. The first thing that comes of it decides
+//! how the caller is answered: an error is an HTTP error (contract S3), everything else opens
+//! the answer, whole or streamed.
+
+mod stream;
+mod whole;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::http::header;
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use bytestring::ByteString;
+
+use super::exchange::{Exchange, Outcome, Shared};
+use super::problem::Problem;
+use super::{body, models};
+use crate::drive::{self, Drive, Event, Failure, Order};
+use crate::wire::Raw;
+use crate::wire::chunk::{FinishReason, Heading};
+use crate::wire::request::{ChatRequest, Field};
+
+/// How long a stream may be silent before a comment keeps it alive (contract S2).
+const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(15);
+
+/// The header that says that a call is handed back although its arguments do not fit (A6).
+const UNREPAIRED: (&str, &str) = ("x-handback-arguments", "unrepaired");
+
+/// What every piece of one answer repeats.
+struct Answer {
+    id: String,
+    created: u64,
+    model: ByteString,
+    include_usage: bool,
+}
+
+impl Answer {
+    fn heading(&self) -> Heading<'_> {
+        Heading {
+            id: &self.id,
+            created: self.created,
+            model: &self.model,
+        }
+    }
+}
+
+/// Answers one request.
+pub async fn complete(
+    request: HttpRequest,
+    payload: Payload,
+    shared: Data<Arc<Shared>>,
+) -> HttpResponse {
+    let mut exchange = Exchange::begin(&request, &shared);
+    let (drive, answer) = match open(&request, payload, &mut exchange).await {
+        Ok(opened) => opened,
+        Err(problem) => return exchange.refuse(&problem),
+    };
+    if exchange.stream {
+        stream::respond(drive, answer, exchange).await
+    } else {
+        whole::respond(drive, &answer, exchange).await
+    }
+}
+
+/// Reads a request and starts what it asks for.
+async fn open(
+    request: &HttpRequest,
+    payload: Payload,
+    exchange: &mut Exchange,
+) -> Result<(Drive, Answer), Problem> {
+    let caller = exchange.admit(request)?;
+    let shared = Arc::clone(exchange.shared());
+    let body = body::read(request, payload, shared.max_body).await?;
+    exchange.request_bytes = body.len();
+    let chat = ChatRequest::parse(body)?;
+    let agent = shared
+        .roster
+        .find(&chat.model)
+        .filter(|_| caller.may_use(&chat.model));
+    let agent = Arc::clone(agent.ok_or_else(|| models::not_found(&chat.model))?);
+    exchange.agent = Some(Arc::clone(&agent));
+    exchange.stream = chat.stream;
+    let answer = Answer {
+        id: format!("chatcmpl-{:032x}", rand::random::<u128>()),
+        created: drive::now_seconds(),
+        model: chat.model.clone(),
+        include_usage: chat.include_usage,
+    };
+    let authorization = request.headers().get(header::AUTHORIZATION);
+    let drive = Drive::start(Order {
+        agent,
+        model: chat.model,
+        messages: chat.messages,
+        tools: chat.tools,
+        tool_choice: chat.tool_choice,
+        tool_choice_strings: caller.tool_choice_strings(),
+        fields: upstream_fields(chat.fields, chat.stream, chat.stream_options),
+        authorization: authorization.map(|value| value.as_bytes().to_vec()),
+        limits: shared.roster.limits().clone(),
+    })?;
+    let (dropped, placeholders) = drive.repaired_history();
+    shared.metrics.dropped_results.inc_by(dropped as u64);
+    shared.metrics.placeholders.inc_by(placeholders as u64);
+    Ok((drive, answer))
+}
+
+/// The caller's fields, and how the model is to answer: as the caller is to be answered, always
+/// said out loud, since servers differ in what they do unasked.
+fn upstream_fields(mut fields: Vec<Field>, stream: bool, options: Option<Raw>) -> Vec<Field> {
+    let stream = if stream { "true" } else { "false" };
+    fields.push(Field {
+        key: ByteString::from_static("stream"),
+        value: Raw::literal(stream),
+    });
+    fields.extend(options.map(|value| Field {
+        key: ByteString::from_static("stream_options"),
+        value,
+    }));
+    fields
+}
+
+/// Counts a failure; gives the caller's view of it.
+fn failed(failure: &Failure, shared: &Shared) -> Problem {
+    if let Failure::Upstream(error) = failure {
+        shared
+            .metrics
+            .upstream_errors
+            .with_label_values(&[error.kind()])
+            .inc();
+        tracing::warn!(kind = error.kind(), error = %error, "model request failed");
+    }
+    Problem::from(failure)
+}
+
+/// The outcome of an answer that is complete.
+fn outcome(finish: FinishReason) -> Outcome {
+    if finish == FinishReason::ToolCalls {
+        Outcome::HandedBack
+    } else {
+        Outcome::Answered
+    }
+}
+
+/// Whether the event ends the answer with arguments that do not fit.
+fn is_unrepaired(event: &Event) -> bool {
+    matches!(event, Event::Answered(answered) if answered.unrepaired)
+}

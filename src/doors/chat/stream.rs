@@ -1,0 +1,179 @@
+//! The answer as an event stream (contract S1 to S3).
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+
+use actix_web::HttpResponse;
+use actix_web::http::header;
+use actix_web::web::Bytes;
+use futures_util::stream;
+use tokio::time::{Instant, Sleep};
+
+use super::whole::ending;
+use super::{Answer, KEEP_ALIVE_AFTER, UNREPAIRED, failed, is_unrepaired, outcome};
+use crate::doors::exchange::{Exchange, Outcome};
+use crate::drive::{Drive, Event, Failure};
+use crate::turn::{Answered, Say};
+use crate::wire::chunk::{ChunkWriter, DONE, KEEP_ALIVE};
+
+/// A stream under way. It is the body of the response: dropped with it when the caller goes.
+struct Events {
+    drive: Drive,
+    writer: ChunkWriter,
+    exchange: Exchange,
+    include_usage: bool,
+    /// Calls whose pieces have been sent already (contract S5).
+    calls_sent: usize,
+    ready: VecDeque<Bytes>,
+    over: bool,
+    silence: Pin<Box<Sleep>>,
+}
+
+/// Waits for the first thing that is said, then answers with a stream.
+pub(super) async fn respond(
+    mut drive: Drive,
+    answer: Answer,
+    mut exchange: Exchange,
+) -> HttpResponse {
+    let mut silence = Box::pin(tokio::time::sleep(KEEP_ALIVE_AFTER));
+    let first = tokio::select! {
+        biased;
+        first = drive.next() => Some(first),
+        () = &mut silence => None,
+    };
+    let mut response = HttpResponse::Ok();
+    response
+        .content_type("text/event-stream")
+        .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .insert_header(("x-accel-buffering", "no"))
+        .insert_header(exchange.id_header());
+    let mut events = match first {
+        Some(Err(failure)) => {
+            exchange.rounds = drive.rounds();
+            let problem = failed(&failure, exchange.shared());
+            return exchange.refuse(&problem);
+        }
+        first => {
+            if first.iter().flatten().any(is_unrepaired) {
+                response.insert_header(UNREPAIRED);
+            }
+            let writer = ChunkWriter::new(&answer.heading());
+            let include_usage = answer.include_usage;
+            let ready = VecDeque::new();
+            let mut events = Box::new(Events {
+                drive,
+                writer,
+                exchange,
+                include_usage,
+                calls_sent: 0,
+                ready,
+                over: false,
+                silence,
+            });
+            match first {
+                Some(Ok(event)) => events.write(event),
+                _ => events.keep_alive(),
+            }
+            events
+        }
+    };
+    events.rest();
+    response.streaming(stream::unfold(events, |mut events| async move {
+        let bytes = events.next().await?;
+        Some((Ok::<Bytes, std::convert::Infallible>(bytes), events))
+    }))
+}
+
+impl Events {
+    /// The next bytes; `None` at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(bytes) = self.ready.pop_front() {
+                return Some(bytes);
+            }
+            if self.over {
+                return None;
+            }
+            let event = tokio::select! {
+                biased;
+                event = self.drive.next() => Some(event),
+                () = &mut self.silence => None,
+            };
+            match event {
+                Some(Ok(event)) => self.write(event),
+                Some(Err(failure)) => self.fail(&failure),
+                None => self.keep_alive(),
+            }
+            self.rest();
+        }
+    }
+
+    /// The silence begins anew: something is about to be sent.
+    fn rest(&mut self) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the door keeps its streams alive"
+        )]
+        let now = Instant::now();
+        self.silence.as_mut().reset(now + KEEP_ALIVE_AFTER);
+    }
+
+    fn write(&mut self, event: Event) {
+        match event {
+            Event::Answered(answered) => self.finish(&answered),
+            Event::Say(say) => {
+                let bytes = self.say(&say);
+                self.ready.push_back(bytes);
+            }
+        }
+    }
+
+    fn say(&mut self, say: &Say) -> Bytes {
+        let writer = &mut self.writer;
+        match say {
+            Say::Opened { with_text: true } => writer.role_with_text(),
+            Say::Opened { with_text: false } => writer.role(),
+            Say::Text { text, logprobs } => writer.text(text.body(), logprobs.as_ref()),
+            Say::Fields(fields) => writer.fields(fields),
+            Say::CallHead { index, id, name } => {
+                self.calls_sent = index + 1;
+                writer.call_head(*index, id, name)
+            }
+            Say::CallArguments { index, piece } => writer.call_arguments(*index, piece.body()),
+        }
+    }
+
+    fn finish(&mut self, answered: &Answered) {
+        for (index, call) in answered.calls.iter().enumerate().skip(self.calls_sent) {
+            self.ready.push_back(self.writer.call(index, call));
+        }
+        let ending = ending(answered);
+        self.ready.push_back(self.writer.finish(&ending));
+        if self.include_usage {
+            self.ready.push_back(self.writer.usage(&ending));
+        }
+        self.ready.push_back(DONE);
+        if answered.unrepaired {
+            self.exchange.shared().metrics.unrepaired.inc();
+        }
+        self.close(200, outcome(answered.finish), answered.finish.as_str());
+    }
+
+    /// An error behind the first byte: an event with it, and no end that looks like one (S3).
+    fn fail(&mut self, failure: &Failure) {
+        let problem = failed(failure, self.exchange.shared());
+        self.ready
+            .push_back(Bytes::from(format!("data: {}\n\n", problem.json())));
+        self.close(200, Outcome::Failed, problem.code());
+    }
+
+    fn keep_alive(&mut self) {
+        self.ready.push_back(KEEP_ALIVE);
+    }
+
+    fn close(&mut self, status: u16, outcome: Outcome, detail: &str) {
+        self.over = true;
+        self.exchange.rounds = self.drive.rounds();
+        self.exchange.end(status, outcome, detail);
+    }
+}

@@ -1,0 +1,216 @@
+//! What every request has: an id, a place in the metrics, a line in the log.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::{HttpRequest, HttpResponse};
+use bytestring::ByteString;
+
+use super::problem::{Problem, Public};
+use crate::access::{Access, Caller};
+use crate::drive::Roster;
+use crate::telemetry::Metrics;
+
+/// What the handlers of one worker share.
+pub struct Shared {
+    /// Who may call.
+    pub access: Arc<Access>,
+    /// The agents, with this worker's connections.
+    pub roster: Arc<Roster>,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// Largest body, in bytes.
+    pub max_body: usize,
+    /// When the process began, in seconds since the Unix epoch: `created` of its models.
+    pub started: u64,
+}
+
+/// The header that names a request, in and out.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest id that is taken over from a caller, in characters.
+const ID_CHARS: usize = 128;
+
+/// One request from its first byte to its last. Dropped without an end, it is the caller who
+/// went away.
+pub struct Exchange {
+    shared: Arc<Shared>,
+    id: HeaderValue,
+    begun: Instant,
+    /// The agent that is asked, once it is known to exist.
+    pub agent: Option<Arc<crate::drive::Agent>>,
+    /// Who asks, once it is known.
+    pub caller: Option<Caller>,
+    /// Whether the answer is streamed.
+    pub stream: bool,
+    /// Model requests made.
+    pub rounds: u32,
+    /// Bytes of the request's body.
+    pub request_bytes: usize,
+    ended: bool,
+}
+
+/// How a request ended, for metrics: few words, so that there are few series.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    /// With the final answer.
+    Answered,
+    /// The caller went away.
+    Cancelled,
+    /// With an error that is not the caller's.
+    Failed,
+    /// With external calls.
+    HandedBack,
+    /// With an error of the caller's.
+    Refused,
+}
+
+impl Outcome {
+    fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Answered => "answered",
+            Outcome::Cancelled => "cancelled",
+            Outcome::Failed => "failed",
+            Outcome::HandedBack => "handed_back",
+            Outcome::Refused => "refused",
+        }
+    }
+
+    fn of_status(status: u16) -> Outcome {
+        match status {
+            0..400 => Outcome::Answered,
+            400..500 => Outcome::Refused,
+            _ => Outcome::Failed,
+        }
+    }
+}
+
+impl Exchange {
+    /// Begins an exchange. The caller's id is kept if it is fit to be shown.
+    pub fn begin(request: &HttpRequest, shared: &Arc<Shared>) -> Exchange {
+        shared.metrics.in_flight.inc();
+        let given = request
+            .headers()
+            .get(&REQUEST_ID)
+            .filter(|id| is_fit(id))
+            .cloned();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "doors measure how long a request takes"
+        )]
+        let begun = Instant::now();
+        Exchange {
+            shared: Arc::clone(shared),
+            id: given.unwrap_or_else(fresh_id),
+            begun,
+            agent: None,
+            caller: None,
+            stream: false,
+            rounds: 0,
+            request_bytes: 0,
+            ended: false,
+        }
+    }
+
+    /// Finds out who asks.
+    pub fn admit(&mut self, request: &HttpRequest) -> Result<Caller, Problem> {
+        let authorization = request
+            .headers()
+            .get(header::AUTHORIZATION)
+            .map(HeaderValue::as_bytes);
+        let caller = self
+            .shared
+            .access
+            .admit(authorization)
+            .map_err(|refused| Problem::new(Public::InvalidApiKey, refused.to_string()))?;
+        self.caller = Some(caller.clone());
+        Ok(caller)
+    }
+
+    /// What the handlers share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The id for the response's header.
+    pub fn id_header(&self) -> (HeaderName, HeaderValue) {
+        (REQUEST_ID, self.id.clone())
+    }
+
+    /// Ends with an error response.
+    pub fn refuse(mut self, problem: &Problem) -> HttpResponse {
+        let code = ByteString::from(problem.code());
+        self.end(
+            problem.status(),
+            Outcome::of_status(problem.status()),
+            &code,
+        );
+        self.respond(problem.response())
+    }
+
+    /// Ends with a response that is complete.
+    pub fn finish(
+        mut self,
+        outcome: Outcome,
+        detail: &str,
+        response: HttpResponse,
+    ) -> HttpResponse {
+        self.end(response.status().as_u16(), outcome, detail);
+        self.respond(response)
+    }
+
+    /// Counts and logs the end; `detail` is a finish reason or an error code.
+    pub fn end(&mut self, status: u16, outcome: Outcome, detail: &str) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        let metrics = &self.shared.metrics;
+        let duration = self.begun.elapsed();
+        let agent = self.agent.as_ref().map_or("-", |agent| &agent.name);
+        let labels = [agent, outcome.as_str()];
+        metrics.in_flight.dec();
+        metrics.requests.with_label_values(&labels).inc();
+        metrics
+            .durations
+            .with_label_values(&labels)
+            .observe(duration.as_secs_f64());
+        tracing::info!(
+            request_id = self.id.to_str().unwrap_or("-"),
+            key = self.caller.as_ref().map_or("-", Caller::name),
+            agent,
+            stream = self.stream,
+            status,
+            outcome = outcome.as_str(),
+            detail,
+            rounds = self.rounds,
+            request_bytes = self.request_bytes,
+            duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX),
+            "request"
+        );
+    }
+
+    fn respond(&self, mut response: HttpResponse) -> HttpResponse {
+        let (name, value) = self.id_header();
+        response.headers_mut().insert(name, value);
+        response
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.end(499, Outcome::Cancelled, "caller_gone");
+    }
+}
+
+/// Of a sane length and of characters that mean nothing to whoever reads headers and logs.
+fn is_fit(id: &HeaderValue) -> bool {
+    let bytes = id.as_bytes();
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/+=@#".contains(byte);
+    (1..=ID_CHARS).contains(&bytes.len()) && bytes.iter().all(plain)
+}
+
+fn fresh_id() -> HeaderValue {
+    let id = format!("req_{:032x}", rand::random::<u128>());
+    HeaderValue::from_str(&id).unwrap_or_else(|_| HeaderValue::from_static("req_"))
+}

@@ -1,0 +1,21 @@
+//! Runs turns: performs the engine's actions and feeds it what comes of them.
+//!
+//! A door makes an [`Order`] of a request, starts a [`Drive`] with it and pulls [`Event`]s until
+//! the answer is there. There is no task and no channel in between: a door that is dropped, since
+//! its caller is gone, takes the drive and the model request with it (contract S4).
+//!
+//! Invariant: the only caller of the engine. Waiting for the next event can be broken off and
+//! taken up again without losing anything.
+//!
+//! Invariant: nothing here knows whether the caller wants a stream.
+
+mod agent;
+mod clock;
+mod roster;
+mod run;
+pub mod settings;
+
+pub use agent::Agent;
+pub use clock::{now_millis, now_seconds};
+pub use roster::Roster;
+pub use run::{Drive, Event, Failure, Order};

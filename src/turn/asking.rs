@@ -1,0 +1,226 @@
+//! The state that waits for the model's answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::Turn;
+use super::action::{Action, Answered, Ask, Say};
+use super::calling::Calling;
+use super::core::Core;
+use super::gather::{Gather, GatheredCall};
+use super::handed_back::HandedBack;
+use super::pieces::Pieces;
+use super::round::{self, Round};
+use super::stopped::Stopped;
+use super::verdict::Verdict;
+use crate::tools::Offer;
+use crate::wire::chunk::FinishReason;
+use crate::wire::delta::Claim;
+use crate::wire::{Call, Delta, Message};
+
+/// The model was asked and has not ended its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asking {
+    pub(super) core: Box<Core>,
+    gather: Gather,
+    pieces: Pieces,
+}
+
+impl Asking {
+    /// Asks the model for the next round.
+    pub(super) fn ask(mut core: Box<Core>, actions: &mut Vec<Action>) -> Turn {
+        core.rounds += 1;
+        let choice = core.forced.take();
+        actions.push(Action::AskModel(Ask {
+            round: core.rounds,
+            offer: core.offer,
+            choice,
+        }));
+        let pieces = Pieces::new(&core);
+        Turn::Asking(Box::new(Asking {
+            core,
+            gather: Gather::default(),
+            pieces,
+        }))
+    }
+
+    /// Takes a piece of the answer; passes on at once what is surely the caller's.
+    pub(super) fn delta(
+        mut self: Box<Self>,
+        delta: Delta,
+        actions: &mut Vec<Action>,
+    ) -> Result<Turn, Stopped> {
+        if !self.core.opened {
+            self.core.opened = true;
+            actions.push(Action::Say(Say::Opened {
+                with_text: delta.text.is_some(),
+            }));
+        }
+        self.gather.add(&delta)?;
+        if !delta.calls.is_empty() {
+            self.pieces
+                .pass_on(&mut self.core, &self.gather.calls, actions);
+        }
+        if delta.usage.is_some() {
+            self.gather.usage = delta.usage;
+        }
+        let core = &mut self.core;
+        core.system_fingerprint = delta.system_fingerprint.or(core.system_fingerprint.take());
+        core.service_tier = delta.service_tier.or(core.service_tier.take());
+        if !delta.fields.is_empty() {
+            actions.push(Action::Say(Say::Fields(delta.fields)));
+        }
+        let silent = delta
+            .text
+            .as_ref()
+            .is_none_or(|text| text.body().is_empty());
+        core.said_text = core.said_text || !silent;
+        if let Some(text) = delta.text.filter(|_| !silent || delta.logprobs.is_some()) {
+            actions.push(Action::Say(Say::Text {
+                text,
+                logprobs: delta.logprobs,
+            }));
+        }
+        Ok(Turn::Asking(self))
+    }
+
+    /// The answer is complete: decides what becomes of its calls.
+    pub(super) fn ended(mut self, actions: &mut Vec<Action>) -> Result<Turn, Stopped> {
+        let usage = self.gather.usage.take();
+        self.core.add_usage(usage);
+        // An answer cut short or withheld has no calls that could be trusted (contract A3).
+        match self.gather.claim {
+            Some(Claim::Length) => return Ok(self.answer(FinishReason::Length, actions)),
+            Some(Claim::ContentFilter) => {
+                return Ok(self.answer(FinishReason::ContentFilter, actions));
+            }
+            Some(Claim::Stop) | None => {}
+        }
+        let calls = self.gather.settle();
+        if calls.is_empty() {
+            return Ok(self.answer(FinishReason::Stop, actions));
+        }
+        let verdicts: Vec<Verdict> = calls
+            .iter()
+            .map(|call| Verdict::of(&self.core, call))
+            .collect();
+        if verdicts.iter().any(Verdict::is_bad) {
+            if self.may_repair() {
+                return Ok(self.repair(calls, &verdicts, actions));
+            }
+            self.check_usable(&calls, &verdicts)?;
+        }
+        self.settled(calls, &verdicts, actions)
+    }
+
+    fn may_repair(&self) -> bool {
+        let left = self.core.repairs < self.core.limits.repairs;
+        left && !self.core.over_round_limit() && !self.pieces.any_passed_on()
+    }
+
+    /// With the repairs used up: whether what is left can be handed back or answered.
+    fn check_usable(&self, calls: &[GatheredCall], verdicts: &[Verdict]) -> Result<(), Stopped> {
+        let hopeless = calls
+            .iter()
+            .zip(verdicts)
+            .find(|(_, verdict)| verdict.is_hopeless(self.core.arguments));
+        match hopeless.and_then(|(call, verdict)| verdict.complaint(call)) {
+            Some(complaint) => Err(Stopped::invalid(complaint)),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells the model what is wrong with its calls and asks again; none of them is run.
+    fn repair(
+        self,
+        calls: Vec<GatheredCall>,
+        verdicts: &[Verdict],
+        actions: &mut Vec<Action>,
+    ) -> Turn {
+        let Asking {
+            mut core, gather, ..
+        } = self;
+        core.repairs += 1;
+        let notes: Vec<String> = calls
+            .iter()
+            .zip(verdicts)
+            .map(|(call, verdict)| verdict.note(&core, call))
+            .collect();
+        let calls: Vec<Call> = round::with_ids(&mut core, calls)
+            .into_iter()
+            .map(round::presentable)
+            .collect();
+        core.messages.push(round::message(&gather, &calls));
+        for (call, note) in calls.iter().zip(notes) {
+            core.messages
+                .push(Message::tool(&call.id, &call.name, &note));
+        }
+        Asking::ask(core, actions)
+    }
+
+    /// The calls are checked: hands back what is the caller's, runs the rest.
+    fn settled(
+        self,
+        calls: Vec<GatheredCall>,
+        verdicts: &[Verdict],
+        actions: &mut Vec<Action>,
+    ) -> Result<Turn, Stopped> {
+        let external = verdicts.iter().any(Verdict::is_external);
+        if self.core.is_closing() && !external {
+            return self.closed(actions);
+        }
+        let Asking {
+            mut core,
+            gather,
+            pieces,
+        } = self;
+        let round = Round::settle(&mut core, &gather, &pieces, calls, verdicts);
+        if core.over_round_limit() && core.offer == Offer::All {
+            core.offer = Offer::CallerOnly;
+        }
+        if external {
+            let unrepaired = verdicts
+                .iter()
+                .any(|verdict| verdict.is_external() && verdict.is_bad());
+            return Ok(HandedBack::hand_back(core, round, unrepaired, actions));
+        }
+        Ok(Calling::start(core, round, Vec::new(), actions))
+    }
+
+    /// The closing round called service tools again. What it said is the answer; it said nothing,
+    /// and there is none.
+    fn closed(&self, actions: &mut Vec<Action>) -> Result<Turn, Stopped> {
+        if self.core.said_text {
+            return Ok(self.answer(FinishReason::Stop, actions));
+        }
+        Err(Stopped::invalid(
+            "it kept calling tools after the last round that it was given",
+        ))
+    }
+
+    fn answer(&self, finish: FinishReason, actions: &mut Vec<Action>) -> Turn {
+        actions.push(Action::Answer(Box::new(answered(
+            &self.core,
+            finish,
+            Vec::new(),
+            false,
+        ))));
+        Turn::Finished
+    }
+}
+
+/// The end of an answer.
+pub(super) fn answered(
+    core: &Core,
+    finish: FinishReason,
+    calls: Vec<Call>,
+    unrepaired: bool,
+) -> Answered {
+    Answered {
+        finish,
+        calls,
+        usage: core.usage.clone(),
+        system_fingerprint: core.system_fingerprint.clone(),
+        service_tier: core.service_tier.clone(),
+        unrepaired,
+    }
+}

@@ -1,0 +1,84 @@
+//! The state that waits for services.
+
+use bytestring::ByteString;
+use serde::{Deserialize, Serialize};
+
+use super::Turn;
+use super::action::{Action, ServiceCall};
+use super::asking::Asking;
+use super::core::Core;
+use super::notes;
+use super::round::{Reply, Round, RoundCall};
+use crate::wire::Message;
+
+/// Service tools run; the round goes on when all have replied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calling {
+    pub(super) core: Box<Core>,
+    round: Round,
+    /// The caller's messages that stand behind the results of the round.
+    then: Vec<Message>,
+}
+
+impl Calling {
+    /// Runs the internal calls that have no result yet. `then` follows the results.
+    pub(super) fn start(
+        core: Box<Core>,
+        round: Round,
+        then: Vec<Message>,
+        actions: &mut Vec<Action>,
+    ) -> Turn {
+        let mut state = Box::new(Calling { core, round, then });
+        for call in state
+            .round
+            .calls
+            .iter_mut()
+            .filter(|call| call.is_pending())
+        {
+            if state.core.service_calls == state.core.limits.service_calls {
+                call.result = Some(Reply::Text(notes::CALL_LIMIT.to_owned()));
+                continue;
+            }
+            state.core.service_calls += 1;
+            actions.push(Action::CallService(ServiceCall {
+                call: call.call.clone(),
+                side_effect: call.side_effect,
+            }));
+        }
+        state.go_on(actions)
+    }
+
+    /// Takes the reply of a service; one that nobody waits for is dropped.
+    pub(super) fn replied(
+        mut self: Box<Self>,
+        id: &ByteString,
+        result: String,
+        actions: &mut Vec<Action>,
+    ) -> Turn {
+        if let Some(call) = self
+            .round
+            .calls
+            .iter_mut()
+            .find(|call| call.is_pending() && call.call.id == *id)
+        {
+            call.result = Some(Reply::Text(result));
+        }
+        self.go_on(actions)
+    }
+
+    fn go_on(self: Box<Self>, actions: &mut Vec<Action>) -> Turn {
+        if self.round.calls.iter().any(RoundCall::is_pending) {
+            return Turn::Calling(self);
+        }
+        let Calling {
+            mut core,
+            round,
+            then,
+        } = *self;
+        core.messages.push(round.message);
+        core.messages
+            .extend(round.calls.into_iter().map(RoundCall::into_message));
+        core.messages.extend(then);
+        Asking::ask(core, actions)
+    }
+}

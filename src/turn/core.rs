@@ -1,0 +1,145 @@
+//! What a turn knows in every state.
+
+use bytestring::ByteString;
+use serde::{Deserialize, Serialize};
+
+use super::ids::{self, Ids};
+use super::input::Millis;
+use super::limits::{ArgumentPolicy, Limits};
+use crate::tools::{Catalogue, Choice, Offer};
+use crate::wire::{Message, Raw, Usage};
+
+/// What a turn is opened with.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The conversation, calls and results paired ([`super::History`]).
+    pub messages: Vec<Message>,
+    /// The tools, and who owns them.
+    pub catalogue: Catalogue,
+    /// What the caller says about them.
+    pub choice: Choice,
+    /// How strictly arguments are taken.
+    pub arguments: ArgumentPolicy,
+    /// The bounds.
+    pub limits: Limits,
+    /// When it begins.
+    pub now: Millis,
+    /// Where the ids of calls come from that have none; random.
+    pub seed: u64,
+}
+
+/// The state that outlives the states.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Core {
+    pub(super) messages: Vec<Message>,
+    pub(super) catalogue: Catalogue,
+    pub(super) arguments: ArgumentPolicy,
+    pub(super) limits: Limits,
+    pub(super) deadline: Millis,
+    pub(super) rounds: u32,
+    pub(super) repairs: u32,
+    pub(super) service_calls: u32,
+    /// The choice that holds for the first round only (contract R7).
+    pub(super) forced: Option<Raw>,
+    /// The tools that the model is offered: fewer once the round limit is reached, none if the
+    /// caller wants none.
+    pub(super) offer: Offer,
+    /// Something was said to the caller already.
+    pub(super) opened: bool,
+    pub(super) said_text: bool,
+    pub(super) usage: Option<Usage>,
+    pub(super) system_fingerprint: Option<Raw>,
+    pub(super) service_tier: Option<Raw>,
+    pub(super) ids: Ids,
+}
+
+impl Core {
+    pub(super) fn new(setup: Setup) -> Box<Core> {
+        let offer = if setup.choice == Choice::NoTools {
+            Offer::Nothing
+        } else {
+            Offer::All
+        };
+        let forced = if let Choice::Forced(choice) = setup.choice {
+            Some(choice)
+        } else {
+            None
+        };
+        Box::new(Core {
+            messages: setup.messages,
+            catalogue: setup.catalogue,
+            arguments: setup.arguments,
+            deadline: deadline(setup.now, &setup.limits),
+            limits: setup.limits,
+            rounds: 0,
+            repairs: 0,
+            service_calls: 0,
+            forced,
+            offer,
+            opened: false,
+            said_text: false,
+            usage: None,
+            system_fingerprint: None,
+            service_tier: None,
+            ids: Ids::new(setup.seed),
+        })
+    }
+
+    /// A request of the caller goes on with the turn: what is counted per request starts anew.
+    pub(super) fn begin_request(&mut self, now: Millis) {
+        self.deadline = deadline(now, &self.limits);
+        self.usage = None;
+        self.opened = false;
+        self.said_text = false;
+    }
+
+    /// Whether service tools are withdrawn.
+    pub(super) fn is_closing(&self) -> bool {
+        self.offer == Offer::CallerOnly
+    }
+
+    /// Whether the rounds whose service calls are run are used up.
+    pub(super) fn over_round_limit(&self) -> bool {
+        self.rounds > self.limits.rounds
+    }
+
+    /// Adds the usage of a round.
+    pub(super) fn add_usage(&mut self, usage: Option<Usage>) {
+        self.usage = match (self.usage.take(), usage) {
+            (Some(sum), Some(more)) => Some(sum.plus(more)),
+            (sum, more) => sum.or(more),
+        };
+    }
+
+    /// An id under which a call can be handed back: the upstream's own if it is plain and new to
+    /// the conversation (contract K1).
+    pub(super) fn visible_id(&mut self, upstream: &ByteString, taken: &[ByteString]) -> ByteString {
+        if ids::is_plain(upstream) && !self.is_taken(upstream, taken) {
+            return upstream.clone();
+        }
+        self.fresh_id(taken)
+    }
+
+    /// An id that no call of the conversation bears.
+    pub(super) fn fresh_id(&mut self, taken: &[ByteString]) -> ByteString {
+        loop {
+            let id = self.ids.fresh();
+            if !self.is_taken(&id, taken) {
+                return id;
+            }
+        }
+    }
+
+    fn is_taken(&self, id: &ByteString, taken: &[ByteString]) -> bool {
+        taken.contains(id)
+            || self
+                .messages
+                .iter()
+                .any(|message| message.calls.iter().any(|call| call.id == id))
+    }
+}
+
+fn deadline(now: Millis, limits: &Limits) -> Millis {
+    let time = u64::try_from(limits.turn_time.as_millis()).unwrap_or(u64::MAX);
+    Millis(now.0.saturating_add(time))
+}

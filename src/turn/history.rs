@@ -1,0 +1,273 @@
+//! The conversation as a caller sends it: calls and results are paired, and what is missing is
+//! filled in or refused (contract P1 to P8).
+//!
+//! **The frontier** is the last assistant message with tool calls, as long as no assistant
+//! message follows it; consecutive assistant messages with calls count as one. Its results are
+//! due. Whatever lies before it is history, and never stands in the way of a conversation.
+
+use std::ops::Range;
+
+use bytestring::ByteString;
+
+use super::notes;
+use super::pairing;
+use crate::wire::refusal::excerpt;
+use crate::wire::{Code, Message, Refusal, Role};
+
+/// A conversation in which every call has exactly one result, right behind it and in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// The messages as they go upstream.
+    pub messages: Vec<Message>,
+    /// Results that were dropped, since nothing in a trimmed history bears their id.
+    pub dropped: usize,
+    /// Calls that got a placeholder, since their results are not there.
+    pub placeholders: usize,
+}
+
+/// Assistant messages that count as one, and their calls.
+struct Group {
+    /// The messages: text that goes before parallel calls is the first of them.
+    messages: Range<usize>,
+    /// The first message with calls: what a refusal points to.
+    at: usize,
+    /// The group's calls among all.
+    calls: Range<usize>,
+}
+
+/// A call and the message that answers it.
+struct Slot {
+    id: ByteString,
+    name: ByteString,
+    result: Option<usize>,
+}
+
+/// The work of pairing.
+struct Pairs {
+    groups: Vec<Group>,
+    slots: Vec<Slot>,
+    /// Whether the last group is the frontier.
+    frontier: bool,
+    dropped: usize,
+}
+
+impl History {
+    /// Pairs a caller's messages.
+    pub fn settle(messages: Vec<Message>) -> Result<History, Refusal> {
+        let mut pairs = Pairs::find(&messages);
+        pairs.check_ids()?;
+        pairs.assign(&messages)?;
+        pairs.check_frontier()?;
+        Ok(pairs.arrange(messages))
+    }
+}
+
+impl Pairs {
+    fn find(messages: &[Message]) -> Pairs {
+        let bears_calls = |at: usize| {
+            messages
+                .get(at)
+                .is_some_and(|message| !message.calls.is_empty())
+        };
+        let is_assistant = |at: usize| {
+            messages
+                .get(at)
+                .is_some_and(|message| message.role == Role::Assistant)
+        };
+        let (mut groups, mut slots): (Vec<Group>, Vec<Slot>) = (Vec::new(), Vec::new());
+        let mut next = 0;
+        let mut frontier = false;
+        while next < messages.len() {
+            if !bears_calls(next) {
+                frontier = frontier && !is_assistant(next);
+                next += 1;
+                continue;
+            }
+            let at = next;
+            let first_slot = slots.len();
+            while bears_calls(next) {
+                let calls = messages[next].calls.iter();
+                slots.extend(calls.map(|call| Slot {
+                    id: call.id.clone(),
+                    name: call.name.clone(),
+                    result: None,
+                }));
+                next += 1;
+            }
+            // Parallel calls stored as messages of their own had one text before them.
+            let parallel = next - at > 1;
+            let start = if parallel && at > 0 && is_assistant(at - 1) {
+                at - 1
+            } else {
+                at
+            };
+            groups.push(Group {
+                messages: start..next,
+                at,
+                calls: first_slot..slots.len(),
+            });
+            frontier = true;
+        }
+        Pairs {
+            groups,
+            slots,
+            frontier,
+            dropped: 0,
+        }
+    }
+
+    fn last(&self) -> Option<&Group> {
+        self.groups.last().filter(|_| self.frontier)
+    }
+
+    /// Refuses two calls of the frontier with one id (contract P6).
+    fn check_ids(&self) -> Result<(), Refusal> {
+        let Some(group) = self.last() else {
+            return Ok(());
+        };
+        let slots = &self.slots[group.calls.clone()];
+        for (nth, slot) in slots.iter().enumerate() {
+            if slots[..nth].iter().any(|earlier| earlier.id == slot.id) {
+                let message = format!(
+                    "two calls of messages[{}] have the id {:?}; give each its own",
+                    group.at,
+                    excerpt(&slot.id)
+                );
+                return Err(Refusal::at(
+                    Code::DuplicateToolCallId,
+                    format!("messages[{}]", group.at),
+                    message,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives every tool message to the call that it answers.
+    fn assign(&mut self, messages: &[Message]) -> Result<(), Refusal> {
+        let mut group = None;
+        for (at, message) in messages.iter().enumerate() {
+            if !message.calls.is_empty() {
+                let next = group.map_or(0, |group: usize| group + 1);
+                if self.groups.get(next).is_some_and(|next| next.at == at) {
+                    group = Some(next);
+                }
+            }
+            if let Some(id) = &message.answers {
+                self.assign_one(messages, at, id, group)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn assign_one(
+        &mut self,
+        messages: &[Message],
+        at: usize,
+        id: &ByteString,
+        group: Option<usize>,
+    ) -> Result<(), Refusal> {
+        let due = self.frontier && group == self.groups.len().checked_sub(1);
+        let calls = group.map_or(0..0, |group| self.groups[group].calls.clone());
+        let mut bearers = self.slots[calls]
+            .iter_mut()
+            .filter(|slot| slot.id == *id)
+            .peekable();
+        if bearers.peek().is_none() {
+            if due || !self.frontier {
+                return Err(unknown(at, id));
+            }
+            self.dropped += 1;
+            return Ok(());
+        }
+        let mut first = None;
+        for slot in bearers {
+            if slot.result.is_none() {
+                slot.result = Some(at);
+                return Ok(());
+            }
+            first = first.or(slot.result);
+        }
+        let same = first.is_some_and(|first| pairing::same_result(&messages[first], &messages[at]));
+        if due && !same {
+            let message = format!(
+                "messages[{at}] is a second, different result for the call {:?}; send one",
+                excerpt(id)
+            );
+            return Err(Refusal::at(
+                Code::DuplicateToolResult,
+                format!("messages[{at}]"),
+                message,
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses a frontier that is answered in part (contract P2).
+    fn check_frontier(&self) -> Result<(), Refusal> {
+        let Some(group) = self.last() else {
+            return Ok(());
+        };
+        let slots = &self.slots[group.calls.clone()];
+        let missing: Vec<&str> = slots
+            .iter()
+            .filter(|slot| slot.result.is_none())
+            .map(|slot| &*slot.id)
+            .collect();
+        if missing.is_empty() || missing.len() == slots.len() {
+            return Ok(());
+        }
+        let message = format!(
+            "messages[{}] has {} calls and results are missing for: {}; send a tool message for each call, or none at all",
+            group.at,
+            slots.len(),
+            excerpt(&missing.join(", "))
+        );
+        Err(Refusal::at(
+            Code::PartialToolResults,
+            format!("messages[{}]", group.at),
+            message,
+        ))
+    }
+
+    /// Puts every result right behind its call, with a placeholder where there is none (P1, P3,
+    /// P7); the other messages keep their order.
+    fn arrange(self, messages: Vec<Message>) -> History {
+        let mut out = Vec::with_capacity(messages.len());
+        let mut placeholders = 0;
+        let mut left: Vec<Option<Message>> = messages.into_iter().map(Some).collect();
+        let mut groups = self.groups.iter().peekable();
+        for at in 0..left.len() {
+            if let Some(group) = groups.next_if(|group| group.messages.start == at) {
+                let run = left[group.messages.clone()]
+                    .iter_mut()
+                    .filter_map(Option::take);
+                out.push(pairing::with_short_ids(pairing::merged(run.collect())));
+                for slot in &self.slots[group.calls.clone()] {
+                    let result = slot.result.and_then(|result| left[result].take());
+                    placeholders += usize::from(result.is_none());
+                    let id = pairing::short_id(&slot.id);
+                    let result = result.map(pairing::with_short_answer);
+                    out.push(result.unwrap_or_else(|| {
+                        Message::tool(&id, &slot.name, notes::NOT_RUN_BY_CALLER)
+                    }));
+                }
+            }
+            // What is still here and answers something is a repeat, or of nobody's call.
+            out.extend(left[at].take().filter(|message| message.answers.is_none()));
+        }
+        History {
+            messages: out,
+            dropped: self.dropped,
+            placeholders,
+        }
+    }
+}
+
+fn unknown(at: usize, id: &str) -> Refusal {
+    let message = format!(
+        "messages[{at}] answers the call {:?}, and no call of the last assistant message with tool_calls has that id; send the assistant message with its tool_calls before the results",
+        excerpt(id)
+    );
+    Refusal::at(Code::UnknownToolCallId, format!("messages[{at}]"), message)
+}

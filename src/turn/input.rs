@@ -1,0 +1,56 @@
+//! Everything that can happen to a turn.
+
+use bytestring::ByteString;
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{Delta, Message};
+
+/// Milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Millis(pub u64);
+
+/// One thing that happened.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "deltas are by far the most frequent, and a box would cost each an allocation"
+)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// The model's answer is complete: the upstream said so.
+    AnswerEnded,
+    /// The model request failed, or its answer broke off.
+    AnswerFailed,
+    /// The caller came back after a handback.
+    CallerReturned {
+        /// What it ran. Either all results that are due or none (contract P1 to P3).
+        results: Vec<CallerResult>,
+        /// Its new messages, which follow the results.
+        messages: Vec<Message>,
+        /// When: the time of the turn is counted per request.
+        now: Millis,
+    },
+    /// The caller is gone, or has had enough.
+    Cancelled,
+    /// A piece of the model's answer.
+    Delta(Delta),
+    /// A service replied, or its time was up: what the model is to be told.
+    ServiceReplied {
+        /// The call it is about.
+        id: ByteString,
+        /// The result as text.
+        result: String,
+    },
+    /// The time of the turn is up.
+    TimeUp,
+}
+
+/// What the caller's function gave.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct CallerResult {
+    /// The id under which the call was handed back.
+    pub id: ByteString,
+    /// The caller's tool message.
+    pub message: Message,
+}

@@ -1,0 +1,165 @@
+//! The turn engine: what happens between a caller's message and the answer, as a value.
+//!
+//! A [`Turn`] takes one [`Input`] at a time and says what is to be done as [`Action`]s. Whoever
+//! runs it performs the actions and feeds what comes of them:
+//!
+//! ```text
+//!            Turn::open ──> AskModel
+//!                             │  deltas, end of answer
+//!                             ▼
+//!   ┌───────────────────> Asking ── text, fields ──> Say (to the caller, at once)
+//!   │                         │
+//!   │        internal calls   │  external calls (mixed or not)   neither
+//!   │             ┌───────────┼──────────────┐                      │
+//!   │             ▼           │              ▼                      ▼
+//!   │  ┌────── Calling <──────┼──────── HandedBack              Finished
+//!   │  │          ▲           │ invalid      │
+//!   │  │ replies  │           │ calls        │ results of the caller
+//!   └──┴──────────┴───────────┴──────────────┘
+//! ```
+//!
+//! **The engine's contract.** Every input is answered before the next is fed: its actions are
+//! performed in order. A turn is the same whether it ran through or was stored and read back
+//! between any two inputs ([`Snapshot`]). What is over stays over: an ended or failed turn
+//! answers every further input by staying as it is.
+//!
+//! Invariant: no async, IO, clock, randomness, environment or log in this folder. Time comes in
+//! as epoch milliseconds, ids come from the seed that the turn was opened with.
+//!
+//! Deliberately absent: envelopes and event streams (the doors' business), and anything that
+//! knows whether the caller wants a stream.
+
+mod action;
+mod asking;
+mod calling;
+mod core;
+mod gather;
+mod handed_back;
+pub mod history;
+mod ids;
+mod input;
+pub mod limits;
+mod notes;
+mod pairing;
+mod pieces;
+mod round;
+mod stopped;
+mod verdict;
+
+use serde::{Deserialize, Serialize};
+
+pub use action::{Action, Answered, Ask, Say, ServiceCall};
+pub use core::Setup;
+pub use history::History;
+pub use input::{CallerResult, Input, Millis};
+pub use limits::{ArgumentPolicy, Limits};
+pub use stopped::Stopped;
+
+use asking::Asking;
+use calling::Calling;
+use core::Core;
+use handed_back::HandedBack;
+
+/// One turn, in the state in which it waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Turn {
+    /// For the model's answer.
+    Asking(Box<Asking>),
+    /// For the replies of services.
+    Calling(Box<Calling>),
+    /// For the caller's results.
+    HandedBack(Box<HandedBack>),
+    /// For nothing: it was answered.
+    Finished,
+    /// For nothing: it failed.
+    Stopped(Stopped),
+}
+
+impl Turn {
+    /// Opens a turn and asks the model.
+    pub fn open(setup: Setup, actions: &mut Vec<Action>) -> Turn {
+        Asking::ask(Core::new(setup), actions)
+    }
+
+    /// Takes one input; what is to be done is appended to `actions`.
+    #[must_use]
+    pub fn handle(self, input: Input, actions: &mut Vec<Action>) -> Turn {
+        let next = match (self, input) {
+            (over @ (Turn::Finished | Turn::Stopped(_)), _) => return over,
+            (_, Input::Cancelled) => Err(Stopped::Cancelled),
+            (_, Input::TimeUp) => Err(Stopped::TurnTimeout),
+            (Turn::Asking(state), Input::Delta(delta)) => state.delta(delta, actions),
+            (Turn::Asking(state), Input::AnswerEnded) => (*state).ended(actions),
+            (Turn::Asking(_), Input::AnswerFailed) => Err(Stopped::ModelFailed),
+            (Turn::Calling(state), Input::ServiceReplied { id, result }) => {
+                Ok(state.replied(&id, result, actions))
+            }
+            (
+                Turn::HandedBack(state),
+                Input::CallerReturned {
+                    results,
+                    messages,
+                    now,
+                },
+            ) => Ok(state.returned(&results, messages, now, actions)),
+            // Late or foreign: a reply of a call that is settled, a delta after the end.
+            (waiting, _) => Ok(waiting),
+        };
+        next.unwrap_or_else(|stopped| {
+            actions.push(Action::Stop(stopped.clone()));
+            Turn::Stopped(stopped)
+        })
+    }
+
+    /// The conversation as the model is to see it in the round that is due.
+    pub fn messages(&self) -> &[crate::wire::Message] {
+        self.core().map_or(&[], |core| &core.messages)
+    }
+
+    /// The tools of the turn.
+    pub fn catalogue(&self) -> Option<&crate::tools::Catalogue> {
+        self.core().map(|core| &core.catalogue)
+    }
+
+    /// When the turn's time is up; `None` once it is over.
+    pub fn deadline(&self) -> Option<Millis> {
+        self.core().map(|core| core.deadline)
+    }
+
+    /// Model requests so far.
+    pub fn rounds(&self) -> u32 {
+        self.core().map_or(0, |core| core.rounds)
+    }
+
+    fn core(&self) -> Option<&Core> {
+        match self {
+            Turn::Asking(state) => Some(&state.core),
+            Turn::Calling(state) => Some(&state.core),
+            Turn::HandedBack(state) => Some(&state.core),
+            Turn::Finished | Turn::Stopped(_) => None,
+        }
+    }
+}
+
+/// The version of the stored form of a turn.
+pub const SNAPSHOT_VERSION: u32 = 1;
+
+/// A turn as it is stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// [`SNAPSHOT_VERSION`] of the release that wrote it.
+    pub version: u32,
+    /// The turn.
+    pub turn: Turn,
+}
+
+impl Snapshot {
+    /// The stored form of `turn`.
+    pub fn of(turn: Turn) -> Snapshot {
+        Snapshot {
+            version: SNAPSHOT_VERSION,
+            turn,
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Reads the bytes of an answer as deltas.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt};
+use tokio::time::{Instant, Sleep};
+
+use super::error::{Error, Phase};
+use crate::wire::answer::{self, Failure, Part};
+use crate::wire::refusal::excerpt;
+use crate::wire::{Delta, sse};
+
+/// Largest event of a stream, in bytes. Whole files travel as arguments.
+const EVENT_BYTES: usize = 32 * 1024 * 1024;
+/// Largest whole answer, in bytes.
+const WHOLE_BYTES: usize = 64 * 1024 * 1024;
+/// Largest error body that is read, in bytes.
+const FAILURE_BYTES: usize = 64 * 1024;
+/// How long an upstream may take to end a stream that has said `[DONE]`, before its connection
+/// is given up.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// The bytes of an answer as they arrive.
+pub type Reads = Pin<Box<dyn Stream<Item = Result<Bytes, Error>>>>;
+
+/// What came before the bytes of an answer.
+#[derive(Clone, Debug, Default)]
+pub struct Head {
+    /// The HTTP status.
+    pub status: u16,
+    /// `content-type` as it was sent.
+    pub content_type: Option<String>,
+    /// `retry-after` as it was sent.
+    pub retry_after: Option<String>,
+    /// The request bore the caller's own authorization.
+    pub with_callers_authorization: bool,
+}
+
+/// How long an upstream may be silent.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Until the first piece of the answer.
+    pub first: Duration,
+    /// Between two pieces. Comments do not count: some servers keep a stalled stream alive.
+    pub idle: Duration,
+}
+
+/// An answer under way.
+pub struct Answer {
+    reads: Option<Reads>,
+    head: Head,
+    form: Form,
+    /// What has been read and not been taken. Behind an error nothing follows.
+    ready: VecDeque<Result<Delta, Error>>,
+    /// The upstream said why it ended, or `[DONE]`: the end of the bytes is no accident.
+    complete: bool,
+    /// Something of the answer has been said.
+    begun: bool,
+    silence: Pin<Box<Sleep>>,
+    patience: Patience,
+}
+
+/// How the bytes are to be read. The first of them tells, since the content type may not.
+enum Form {
+    Events(Box<sse::Decoder>),
+    Unknown,
+    Whole(VecDeque<Bytes>, usize),
+}
+
+impl Answer {
+    /// Reads an answer whose head has arrived. An error status is read to its end and reported.
+    pub async fn begin(head: Head, reads: Reads, patience: Patience) -> Result<Answer, Error> {
+        let silence = Box::pin(tokio::time::sleep(patience.first));
+        let answer = Answer {
+            reads: Some(reads),
+            head,
+            form: Form::Unknown,
+            ready: VecDeque::new(),
+            complete: false,
+            begun: false,
+            silence,
+            patience,
+        };
+        if (200..300).contains(&answer.head.status) {
+            return Ok(answer);
+        }
+        Err(answer.refusal().await)
+    }
+
+    /// The next piece; `None` at the end of a complete answer.
+    pub async fn next(&mut self) -> Result<Option<Delta>, Error> {
+        loop {
+            if let Some(piece) = self.ready.pop_front() {
+                return piece.map(Some);
+            }
+            let Some(reads) = &mut self.reads else {
+                return Ok(None);
+            };
+            // What was read before an error is said before it.
+            let taken = match read(reads, &mut self.silence).await {
+                Some(Some(Ok(read))) => self.take(read),
+                Some(Some(Err(error))) => Err(error),
+                Some(None) => self.end(),
+                None if self.begun => Err(Error::TimedOut { phase: Phase::Idle }),
+                None => Err(Error::TimedOut {
+                    phase: Phase::FirstByte,
+                }),
+            };
+            if let Err(error) = taken {
+                self.reads = None;
+                self.ready.push_back(Err(error));
+            }
+        }
+    }
+
+    fn take(&mut self, read: Bytes) -> Result<(), Error> {
+        if let Form::Unknown = self.form {
+            let Some(first) = first_byte(&read) else {
+                return Ok(());
+            };
+            self.form = match first {
+                b'{' | b'[' => Form::Whole(VecDeque::new(), 0),
+                b'<' => return Err(self.not_an_answer("a page of HTML")),
+                _ => Form::Events(Box::new(sse::Decoder::new(EVENT_BYTES))),
+            };
+        }
+        match &mut self.form {
+            Form::Whole(parts, length) => {
+                *length += read.len();
+                if *length > WHOLE_BYTES {
+                    return Err(Error::TooLarge { limit: WHOLE_BYTES });
+                }
+                parts.push_back(read);
+                Ok(())
+            }
+            Form::Events(decoder) => {
+                let mut events = VecDeque::new();
+                let fed = decoder.feed(read, &mut |data| events.push_back(data));
+                fed.map_err(|sse::TooLong(limit)| Error::TooLarge { limit })?;
+                self.events(events)
+            }
+            Form::Unknown => Ok(()),
+        }
+    }
+
+    fn events(&mut self, events: VecDeque<Bytes>) -> Result<(), Error> {
+        for data in events {
+            match answer::event(data) {
+                Ok(Part::Delta(delta)) => self.piece(delta),
+                Ok(Part::Failed(failure)) => return Err(self.failed(failure)),
+                Ok(Part::Nothing) => {}
+                Ok(Part::Done) if !self.begun => {
+                    return Err(self.not_an_answer("a stream that says nothing"));
+                }
+                Ok(Part::Done) => {
+                    self.complete = true;
+                    self.linger();
+                    return Ok(());
+                }
+                Err(malformed) => return Err(Error::malformed(self.head.status, &malformed)),
+            }
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, delta: Delta) {
+        self.begun = self.begun || delta.says_something();
+        self.complete = self.complete || delta.finish.is_some();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the idle time-out of a connection is a matter of this place"
+        )]
+        let now = Instant::now();
+        self.silence.as_mut().reset(now + self.patience.idle);
+        self.ready.push_back(Ok(delta));
+    }
+
+    /// The bytes are at their end.
+    fn end(&mut self) -> Result<(), Error> {
+        self.reads = None;
+        match std::mem::replace(&mut self.form, Form::Unknown) {
+            Form::Unknown => Err(self.not_an_answer("an empty body")),
+            Form::Whole(parts, length) => match answer::whole(joined(parts, length)) {
+                Ok(Part::Delta(delta)) => {
+                    self.piece(delta);
+                    Ok(())
+                }
+                Ok(Part::Failed(failure)) => Err(self.failed(failure)),
+                Ok(Part::Done | Part::Nothing) => Err(self.not_an_answer("nothing")),
+                Err(malformed) => Err(Error::malformed(self.head.status, &malformed)),
+            },
+            Form::Events(mut decoder) => {
+                let mut events = VecDeque::new();
+                let fed = decoder.finish(&mut |data| events.push_back(data));
+                fed.map_err(|sse::TooLong(limit)| Error::TooLarge { limit })?;
+                self.events(events)?;
+                if self.complete {
+                    return Ok(());
+                }
+                let detail = if self.begun {
+                    "the stream ended without finish_reason and [DONE]"
+                } else {
+                    "the stream held no answer"
+                };
+                Err(Error::Broken {
+                    detail: detail.to_owned(),
+                })
+            }
+        }
+    }
+
+    /// Lets a stream that said `[DONE]` come to its end, which gives its connection back for
+    /// further use. Nobody waits for it.
+    fn linger(&mut self) {
+        let Some(mut reads) = self.reads.take() else {
+            return;
+        };
+        let rest = async move {
+            let _ =
+                tokio::time::timeout(LINGER, async { while reads.next().await.is_some() {} }).await;
+        };
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "bounded in time, and only ever returns a connection to its pool"
+        )]
+        tokio::task::spawn_local(rest);
+    }
+
+    /// An error in the body of a 200. The status that it names, if any, is what the upstream
+    /// would have answered with.
+    fn failed(&self, failure: Failure) -> Error {
+        Error::Refused {
+            status: failure.status.unwrap_or(502),
+            failure: Box::new(failure),
+            retry_after: self.head.retry_after.clone(),
+            with_callers_authorization: self.head.with_callers_authorization,
+        }
+    }
+
+    async fn refusal(mut self) -> Error {
+        let mut body = BytesMut::new();
+        while let Some(reads) = &mut self.reads {
+            match read(reads, &mut self.silence).await {
+                Some(Some(Ok(read))) if body.len() + read.len() <= FAILURE_BYTES => {
+                    body.extend_from_slice(&read);
+                }
+                _ => break,
+            }
+        }
+        let text = String::from_utf8_lossy(&body);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        let failure = answer::failure(text).or_else(|| self.in_plain_words(text));
+        match failure {
+            Some(failure) => Error::Refused {
+                status: self.head.status,
+                failure: Box::new(failure),
+                retry_after: self.head.retry_after,
+                with_callers_authorization: self.head.with_callers_authorization,
+            },
+            None if text.is_empty() => self.not_an_answer("an empty body"),
+            None => self.not_an_answer("a body that is no error of its API"),
+        }
+    }
+
+    /// The error of a server that writes plain text, or that says by its status alone that it is
+    /// asked too often.
+    fn in_plain_words(&self, text: &str) -> Option<Failure> {
+        let content_type = self.head.content_type.as_deref().unwrap_or("");
+        let plain =
+            content_type.starts_with("text/plain") && !text.is_empty() && !text.starts_with('<');
+        let message = match self.head.status {
+            _ if plain => excerpt(text),
+            429 => "the upstream limits the rate of requests".to_owned(),
+            _ => return None,
+        };
+        Some(Failure {
+            message,
+            ..Failure::default()
+        })
+    }
+
+    fn not_an_answer(&self, what: &str) -> Error {
+        let content_type = self.head.content_type.as_deref().unwrap_or("none");
+        let what = format!("{what} (content type {})", excerpt(content_type));
+        Error::NotAnAnswer {
+            status: self.head.status,
+            what,
+        }
+    }
+}
+
+/// The next read, `Some(None)` at the end; `None` when the silence has lasted too long.
+async fn read(
+    reads: &mut Reads,
+    silence: &mut Pin<Box<Sleep>>,
+) -> Option<Option<Result<Bytes, Error>>> {
+    tokio::select! {
+        biased;
+        read = reads.next() => Some(read),
+        () = silence => None,
+    }
+}
+
+/// The first byte that is no white space and no byte-order mark.
+fn first_byte(read: &[u8]) -> Option<u8> {
+    read.iter()
+        .copied()
+        .find(|byte| !byte.is_ascii_whitespace() && !b"\xef\xbb\xbf".contains(byte))
+}
+
+fn joined(mut parts: VecDeque<Bytes>, length: usize) -> Bytes {
+    if parts.len() == 1 {
+        return parts.pop_front().unwrap_or_default();
+    }
+    let mut body = BytesMut::with_capacity(length);
+    for part in parts {
+        body.extend_from_slice(&part);
+    }
+    body.freeze()
+}

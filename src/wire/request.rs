@@ -1,0 +1,327 @@
+//! The body of a chat-completions request (contract R2, R4, R5).
+
+use bytes::Bytes;
+use bytestring::ByteString;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::message::{Message, legacy};
+use super::raw::{Elements, Key, Kind, Raw};
+use super::refusal::{Code, Refusal, excerpt};
+use super::tool::Tool;
+
+/// A request, read once: what Handback acts on as values, the rest as it was sent.
+#[derive(Debug)]
+pub struct ChatRequest {
+    /// The agent, team or upstream model that is asked.
+    pub model: ByteString,
+    /// The conversation, in the order sent.
+    pub messages: Vec<Message>,
+    /// The caller's tools, in the order sent.
+    pub tools: Vec<Tool>,
+    /// `tool_choice` if it is there and not null.
+    pub tool_choice: Option<Raw>,
+    /// Whether the answer is to be streamed.
+    pub stream: bool,
+    /// Whether a streamed answer ends with a chunk of usage.
+    pub include_usage: bool,
+    /// Every other field, in order, `stream` and `stream_options` not among them.
+    pub fields: Vec<Field>,
+    /// `stream_options` as it was sent.
+    pub stream_options: Option<Raw>,
+}
+
+/// A field of a request that is passed on as it was sent.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Field {
+    /// Its key.
+    pub key: ByteString,
+    /// Its value.
+    pub value: Raw,
+}
+
+impl ChatRequest {
+    /// Reads a body.
+    pub fn parse(body: Bytes) -> Result<ChatRequest, Refusal> {
+        let document = ByteString::try_from(body).map_err(|_| not_json("the body is not UTF-8"))?;
+        let text = document.trim_start_matches('\u{feff}');
+        let top = match serde_json::from_str(text).map_err(|error| not_json(&error.to_string()))? {
+            Top::Object(members) => members,
+            Top::Other(kind) => {
+                let message = format!(
+                    "the body is {}; send a JSON object with model and messages",
+                    kind.name()
+                );
+                return Err(Refusal {
+                    code: Code::InvalidType,
+                    param: None,
+                    message,
+                });
+            }
+        };
+        build(&document, top)
+    }
+}
+
+fn not_json(detail: &str) -> Refusal {
+    let message = format!("the body is not valid JSON: {detail}");
+    Refusal {
+        code: Code::InvalidJson,
+        param: None,
+        message,
+    }
+}
+
+/// The members of the body. The long ones are split into elements in the same pass.
+#[derive(Default)]
+struct Members<'a> {
+    model: Option<&'a RawValue>,
+    messages: Option<Elements<'a>>,
+    tools: Option<Elements<'a>>,
+    rest: Vec<(std::borrow::Cow<'a, str>, &'a RawValue)>,
+    twice: Option<&'static str>,
+}
+
+enum Top<'a> {
+    Object(Members<'a>),
+    Other(Kind),
+}
+
+impl<'de> Deserialize<'de> for Top<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TopVisitor)
+    }
+}
+
+struct TopVisitor;
+
+impl<'de> Visitor<'de> for TopVisitor {
+    type Value = Top<'de>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Members::default();
+        while let Some(Key(key)) = map.next_key()? {
+            let twice = match key.as_ref() {
+                "model" => members.model.replace(map.next_value()?).map(|_| "model"),
+                "messages" => members
+                    .messages
+                    .replace(map.next_value()?)
+                    .map(|_| "messages"),
+                "tools" => members.tools.replace(map.next_value()?).map(|_| "tools"),
+                _ => {
+                    members.rest.push((key, map.next_value()?));
+                    None
+                }
+            };
+            members.twice = members.twice.or(twice);
+        }
+        Ok(Top::Object(members))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+        Ok(Top::Other(Kind::Array))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Top::Other(Kind::Null))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Top::Other(Kind::Bool))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Top::Other(Kind::Number))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Top::Other(Kind::Number))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Top::Other(Kind::Number))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(Top::Other(Kind::String))
+    }
+}
+
+fn build(document: &ByteString, top: Members<'_>) -> Result<ChatRequest, Refusal> {
+    if let Some(key) = top.twice {
+        return Err(Refusal::at(
+            Code::DuplicateKey,
+            key,
+            format!("{key} stands twice in the body; send it once"),
+        ));
+    }
+    let model = model(document, top.model)?;
+    let mut request = ChatRequest {
+        model,
+        messages: Vec::new(),
+        tools: Vec::new(),
+        tool_choice: None,
+        stream: false,
+        include_usage: false,
+        fields: Vec::with_capacity(top.rest.len()),
+        stream_options: None,
+    };
+    for (key, value) in top.rest {
+        field(document, &mut request, &key, value)?;
+    }
+    request.messages = messages(document, top.messages)?;
+    request.tools = tools(document, top.tools)?;
+    Ok(request)
+}
+
+fn model(document: &ByteString, value: Option<&RawValue>) -> Result<ByteString, Refusal> {
+    const WANTED: &str = "the name of an agent; GET /v1/models lists them";
+    let value = value.ok_or_else(|| {
+        Refusal::at(
+            Code::MissingRequiredParameter,
+            "model",
+            format!("model is missing; send {WANTED}"),
+        )
+    })?;
+    match Raw::of(document, value).shared_text() {
+        Some(name) if !name.is_empty() => Ok(name),
+        _ => Err(Refusal::wrong_type("model", value.get(), WANTED)),
+    }
+}
+
+/// Sorts one of the short fields: acted on, refused, or passed on.
+fn field(
+    document: &ByteString,
+    request: &mut ChatRequest,
+    key: &str,
+    value: &RawValue,
+) -> Result<(), Refusal> {
+    let text = value.get();
+    let known = |known: &'static str| {
+        Refusal::at(
+            Code::DuplicateKey,
+            known,
+            format!("{known} stands twice in the body; send it once"),
+        )
+    };
+    match key {
+        "functions" | "function_call" if text != "null" => return Err(legacy(key.to_owned(), key)),
+        "functions" | "function_call" => {}
+        "n" if matches!(text, "1" | "null") => {}
+        "n" => {
+            let message = format!("n is {}; only 1 is supported: leave it out", excerpt(text));
+            return Err(Refusal::at(Code::UnsupportedValue, "n", message));
+        }
+        "stream" => {
+            request.stream = match text {
+                "true" => true,
+                "false" | "null" => false,
+                _ => return Err(Refusal::wrong_type("stream", text, "true or false")),
+            }
+        }
+        "stream_options" => {
+            request.include_usage = include_usage(text)?;
+            if text != "null"
+                && request
+                    .stream_options
+                    .replace(Raw::of(document, value))
+                    .is_some()
+            {
+                return Err(known("stream_options"));
+            }
+        }
+        "tool_choice" => {
+            if text != "null"
+                && request
+                    .tool_choice
+                    .replace(Raw::of(document, value))
+                    .is_some()
+            {
+                return Err(known("tool_choice"));
+            }
+        }
+        _ => {
+            let key = ByteString::from(key.to_owned());
+            request.fields.push(Field {
+                key,
+                value: Raw::of(document, value),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn include_usage(text: &str) -> Result<bool, Refusal> {
+    #[derive(Deserialize)]
+    struct Options<'a> {
+        #[serde(borrow, default)]
+        include_usage: Option<&'a RawValue>,
+    }
+    const WANTED: &str = "an object such as {\"include_usage\":true}, or null";
+    if text == "null" {
+        return Ok(false);
+    }
+    let options = text
+        .starts_with('{')
+        .then(|| serde_json::from_str::<Options<'_>>(text).ok())
+        .flatten();
+    let options = options.ok_or_else(|| Refusal::wrong_type("stream_options", text, WANTED))?;
+    match options.include_usage.map(RawValue::get) {
+        Some("true") => Ok(true),
+        None | Some("false") => Ok(false),
+        Some(other) => Err(Refusal::wrong_type(
+            "stream_options.include_usage",
+            other,
+            "true or false",
+        )),
+    }
+}
+
+fn messages(document: &ByteString, value: Option<Elements<'_>>) -> Result<Vec<Message>, Refusal> {
+    const WANTED: &str = "an array of messages";
+    let elements = match value {
+        Some(Elements::Array(elements)) if elements.is_empty() => {
+            let message = "messages is []; send at least one message";
+            return Err(Refusal::at(Code::EmptyArray, "messages", message));
+        }
+        Some(Elements::Array(elements)) => elements,
+        Some(Elements::Other(kind)) => {
+            let message = format!("messages is {}; send {WANTED}", kind.name());
+            return Err(Refusal::at(Code::InvalidType, "messages", message));
+        }
+        None => {
+            let message = format!("messages is missing; send {WANTED}");
+            return Err(Refusal::at(
+                Code::MissingRequiredParameter,
+                "messages",
+                message,
+            ));
+        }
+    };
+    let mut messages = Vec::with_capacity(elements.len());
+    for (at, element) in elements.iter().enumerate() {
+        messages.push(Message::parse(document, element, at)?);
+    }
+    Ok(messages)
+}
+
+fn tools(document: &ByteString, value: Option<Elements<'_>>) -> Result<Vec<Tool>, Refusal> {
+    match value {
+        None | Some(Elements::Other(Kind::Null)) => Ok(Vec::new()),
+        Some(Elements::Other(kind)) => {
+            let message = format!("tools is {}; send an array of tools, or null", kind.name());
+            Err(Refusal::at(Code::InvalidType, "tools", message))
+        }
+        Some(Elements::Array(elements)) => elements
+            .iter()
+            .enumerate()
+            .map(|(at, element)| Tool::parse(document, element, at))
+            .collect(),
+    }
+}
