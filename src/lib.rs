@@ -34,6 +34,7 @@ pub mod continuation;
 pub mod doors;
 pub mod drive;
 pub mod secret;
+pub mod services;
 pub mod telemetry;
 pub mod tools;
 pub mod turn;
