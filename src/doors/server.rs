@@ -129,26 +129,33 @@ pub fn listen_admin(
 /// Every route with and without `/v1`, with and without a trailing slash (contract R1).
 fn routes(config: &mut ServiceConfig) {
     let refused = || web::to(method_not_allowed);
-    config.service(
-        web::resource([
-            "/v1/chat/completions",
-            "/v1/chat/completions/",
-            "/chat/completions",
-            "/chat/completions/",
-        ])
-        .route(web::post().to(chat::complete))
-        .default_service(refused()),
-    );
-    config.service(
-        web::resource(["/v1/models", "/v1/models/", "/models", "/models/"])
-            .route(web::get().to(models::list))
-            .default_service(refused()),
-    );
-    config.service(
-        web::resource(["/v1/models/{name:.+}", "/models/{name:.+}"])
-            .route(web::get().to(models::show))
-            .default_service(refused()),
-    );
+    // One resource for each path: a path without a parameter is compared as text, several in one
+    // resource by a regular expression.
+    for path in ["/v1/chat/completions", "/chat/completions"] {
+        for path in [path.to_owned(), format!("{path}/")] {
+            let complete = web::post().to(chat::complete);
+            config.service(
+                web::resource(path)
+                    .route(complete)
+                    .default_service(refused()),
+            );
+        }
+    }
+    for path in ["/v1/models", "/models"] {
+        for path in [path.to_owned(), format!("{path}/")] {
+            config.service(
+                web::resource(path)
+                    .route(web::get().to(models::list))
+                    .default_service(refused()),
+            );
+        }
+        let show = web::get().to(models::show);
+        config.service(
+            web::resource(format!("{path}/{{name:.+}}"))
+                .route(show)
+                .default_service(refused()),
+        );
+    }
     config.default_service(web::to(not_found));
 }
 

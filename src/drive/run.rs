@@ -85,7 +85,7 @@ enum Model {
 
 impl Drive {
     /// Checks an order and opens its turn. A refusal costs no model request.
-    pub fn start(order: Order) -> Result<Drive, Refusal> {
+    pub fn start(order: Order) -> Result<Box<Drive>, Refusal> {
         let agent = order.agent;
         let strings = agent.tool_choice_strings || order.tool_choice_strings;
         let catalogue = Catalogue::merge(order.tools, Vec::new(), order.limits.tools)?;
@@ -104,7 +104,7 @@ impl Drive {
         };
         let mut fresh = Vec::new();
         let turn = Turn::open(setup, &mut fresh);
-        Ok(Drive {
+        Ok(Box::new(Drive {
             turn,
             actions: fresh.drain(..).collect(),
             fresh,
@@ -117,7 +117,7 @@ impl Drive {
             seed,
             rounds: 0,
             repaired_history: (history.dropped, history.placeholders),
-        })
+        }))
     }
 
     /// The next thing for the caller. Once it is the end or a failure, the drive is over.

@@ -18,6 +18,7 @@ pub mod delta;
 mod failure;
 pub mod fields;
 pub mod message;
+mod object;
 pub mod raw;
 pub mod refusal;
 pub mod request;

@@ -75,6 +75,15 @@ impl Raw {
         }
     }
 
+    /// The value that stands in a range of a document.
+    pub(super) fn slice(document: &ByteString, start: usize, end: usize) -> Raw {
+        Raw {
+            document: document.clone(),
+            start,
+            end,
+        }
+    }
+
     /// A value that is known when the program is compiled.
     pub(crate) fn literal(text: &'static str) -> Raw {
         Raw::written(ByteString::from_static(text))
@@ -231,6 +240,36 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
+/// The methods of a visitor for values that are neither arrays nor objects: each tells its kind.
+macro_rules! visit_scalars {
+    ($other:path) => {
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok($other($crate::wire::Kind::Null))
+        }
+
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+            Ok($other($crate::wire::Kind::Bool))
+        }
+
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+            Ok($other($crate::wire::Kind::Number))
+        }
+
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+            Ok($other($crate::wire::Kind::Number))
+        }
+
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+            Ok($other($crate::wire::Kind::Number))
+        }
+
+        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+            Ok($other($crate::wire::Kind::String))
+        }
+    };
+}
+pub(super) use visit_scalars;
+
 /// The elements of a JSON array, or what stands there instead.
 pub(super) enum Elements<'a> {
     /// The elements, each as its text.
@@ -270,29 +309,7 @@ impl<'de> Visitor<'de> for ElementsVisitor {
         Ok(Elements::Other(Kind::Object))
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Elements::Other(Kind::Null))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Elements::Other(Kind::Bool))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Elements::Other(Kind::Number))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Elements::Other(Kind::Number))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Elements::Other(Kind::Number))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Elements::Other(Kind::String))
-    }
+    visit_scalars!(Elements::Other);
 }
 
 impl std::fmt::Debug for Raw {

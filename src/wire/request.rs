@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use bytestring::ByteString;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, MapAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::message::{Message, legacy};
-use super::raw::{Elements, Key, Kind, Raw};
+use super::message::{self, Message, legacy};
+use super::object::{Members, Object, ObjectSeed, Objects, ObjectsSeed, Value};
+use super::raw::{Kind, Raw};
 use super::refusal::{Code, Refusal, excerpt};
-use super::tool::Tool;
+use super::tool::{self, Tool};
 
 /// A request, read once: what Handback acts on as values, the rest as it was sent.
 #[derive(Debug)]
@@ -46,9 +47,9 @@ impl ChatRequest {
     pub fn parse(body: Bytes) -> Result<ChatRequest, Refusal> {
         let document = ByteString::try_from(body).map_err(|_| not_json("the body is not UTF-8"))?;
         let text = document.trim_start_matches('\u{feff}');
-        let top = match serde_json::from_str(text).map_err(|error| not_json(&error.to_string()))? {
-            Top::Object(members) => members,
-            Top::Other(kind) => {
+        let top = match read(&document, text).map_err(|error| not_json(&error.to_string()))? {
+            Object::Found(top, ..) => top,
+            Object::Other(kind) => {
                 let message = format!(
                     "the body is {}; send a JSON object with model and messages",
                     kind.name()
@@ -64,6 +65,14 @@ impl ChatRequest {
     }
 }
 
+/// Reads `text`, a part of `document`, to its end.
+fn read<'a>(document: &'a ByteString, text: &'a str) -> Result<Object<Top<'a>>, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let top = ObjectSeed::new(document).deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(top)
+}
+
 fn not_json(detail: &str) -> Refusal {
     let message = format!("the body is not valid JSON: {detail}");
     Refusal {
@@ -73,87 +82,44 @@ fn not_json(detail: &str) -> Refusal {
     }
 }
 
-/// The members of the body. The long ones are split into elements in the same pass.
+/// The members of the body. The long ones are read element by element in the same pass.
 #[derive(Default)]
-struct Members<'a> {
+struct Top<'a> {
     model: Option<&'a RawValue>,
-    messages: Option<Elements<'a>>,
-    tools: Option<Elements<'a>>,
-    rest: Vec<(std::borrow::Cow<'a, str>, &'a RawValue)>,
+    messages: Option<Objects<message::Head<'a>>>,
+    tools: Option<Objects<tool::Head<'a>>>,
+    rest: Vec<(ByteString, &'a RawValue)>,
     twice: Option<&'static str>,
 }
 
-enum Top<'a> {
-    Object(Members<'a>),
-    Other(Kind),
-}
-
-impl<'de> Deserialize<'de> for Top<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TopVisitor)
+impl<'de> Members<'de> for Top<'de> {
+    fn member<A: MapAccess<'de>>(
+        &mut self,
+        document: &'de ByteString,
+        key: &str,
+        map: &mut A,
+    ) -> Result<Value<'de>, A::Error> {
+        let twice = match key {
+            "model" => self.model.replace(map.next_value()?).map(|_| "model"),
+            "messages" => self
+                .messages
+                .replace(ObjectsSeed(document).next(map)?)
+                .map(|_| "messages"),
+            "tools" => self
+                .tools
+                .replace(ObjectsSeed(document).next(map)?)
+                .map(|_| "tools"),
+            _ => {
+                self.rest.push((ByteString::from(key), map.next_value()?));
+                None
+            }
+        };
+        self.twice = self.twice.or(twice);
+        Ok(Value::unplaced())
     }
 }
 
-struct TopVisitor;
-
-impl<'de> Visitor<'de> for TopVisitor {
-    type Value = Top<'de>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Members::default();
-        while let Some(Key(key)) = map.next_key()? {
-            let twice = match key.as_ref() {
-                "model" => members.model.replace(map.next_value()?).map(|_| "model"),
-                "messages" => members
-                    .messages
-                    .replace(map.next_value()?)
-                    .map(|_| "messages"),
-                "tools" => members.tools.replace(map.next_value()?).map(|_| "tools"),
-                _ => {
-                    members.rest.push((key, map.next_value()?));
-                    None
-                }
-            };
-            members.twice = members.twice.or(twice);
-        }
-        Ok(Top::Object(members))
-    }
-
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
-        Ok(Top::Other(Kind::Array))
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Top::Other(Kind::Null))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Top::Other(Kind::Bool))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Top::Other(Kind::Number))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Top::Other(Kind::Number))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Top::Other(Kind::Number))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Top::Other(Kind::String))
-    }
-}
-
-fn build(document: &ByteString, top: Members<'_>) -> Result<ChatRequest, Refusal> {
+fn build(document: &ByteString, top: Top<'_>) -> Result<ChatRequest, Refusal> {
     if let Some(key) = top.twice {
         return Err(Refusal::at(
             Code::DuplicateKey,
@@ -173,7 +139,7 @@ fn build(document: &ByteString, top: Members<'_>) -> Result<ChatRequest, Refusal
         stream_options: None,
     };
     for (key, value) in top.rest {
-        field(document, &mut request, &key, value)?;
+        field(document, &mut request, key, value)?;
     }
     request.messages = messages(document, top.messages)?;
     request.tools = tools(document, top.tools)?;
@@ -199,7 +165,7 @@ fn model(document: &ByteString, value: Option<&RawValue>) -> Result<ByteString, 
 fn field(
     document: &ByteString,
     request: &mut ChatRequest,
-    key: &str,
+    key: ByteString,
     value: &RawValue,
 ) -> Result<(), Refusal> {
     let text = value.get();
@@ -210,8 +176,10 @@ fn field(
             format!("{known} stands twice in the body; send it once"),
         )
     };
-    match key {
-        "functions" | "function_call" if text != "null" => return Err(legacy(key.to_owned(), key)),
+    match &*key {
+        "functions" | "function_call" if text != "null" => {
+            return Err(legacy(key.to_string(), &key));
+        }
         "functions" | "function_call" => {}
         "n" if matches!(text, "1" | "null") => {}
         "n" => {
@@ -247,7 +215,6 @@ fn field(
             }
         }
         _ => {
-            let key = ByteString::from(key.to_owned());
             request.fields.push(Field {
                 key,
                 value: Raw::of(document, value),
@@ -283,15 +250,18 @@ fn include_usage(text: &str) -> Result<bool, Refusal> {
     }
 }
 
-fn messages(document: &ByteString, value: Option<Elements<'_>>) -> Result<Vec<Message>, Refusal> {
+fn messages(
+    document: &ByteString,
+    value: Option<Objects<message::Head<'_>>>,
+) -> Result<Vec<Message>, Refusal> {
     const WANTED: &str = "an array of messages";
     let elements = match value {
-        Some(Elements::Array(elements)) if elements.is_empty() => {
+        Some(Objects::Array(elements)) if elements.is_empty() => {
             let message = "messages is []; send at least one message";
             return Err(Refusal::at(Code::EmptyArray, "messages", message));
         }
-        Some(Elements::Array(elements)) => elements,
-        Some(Elements::Other(kind)) => {
+        Some(Objects::Array(elements)) => elements,
+        Some(Objects::Other(kind)) => {
             let message = format!("messages is {}; send {WANTED}", kind.name());
             return Err(Refusal::at(Code::InvalidType, "messages", message));
         }
@@ -305,23 +275,25 @@ fn messages(document: &ByteString, value: Option<Elements<'_>>) -> Result<Vec<Me
         }
     };
     let mut messages = Vec::with_capacity(elements.len());
-    for (at, element) in elements.iter().enumerate() {
-        messages.push(Message::parse(document, element, at)?);
+    for (at, element) in elements.into_iter().enumerate() {
+        messages.push(Message::read(document, element, at)?);
     }
     Ok(messages)
 }
 
-fn tools(document: &ByteString, value: Option<Elements<'_>>) -> Result<Vec<Tool>, Refusal> {
+fn tools(
+    document: &ByteString,
+    value: Option<Objects<tool::Head<'_>>>,
+) -> Result<Vec<Tool>, Refusal> {
     match value {
-        None | Some(Elements::Other(Kind::Null)) => Ok(Vec::new()),
-        Some(Elements::Other(kind)) => {
+        None | Some(Objects::Other(Kind::Null)) => Ok(Vec::new()),
+        Some(Objects::Other(kind)) => {
             let message = format!("tools is {}; send an array of tools, or null", kind.name());
             Err(Refusal::at(Code::InvalidType, "tools", message))
         }
-        Some(Elements::Array(elements)) => elements
-            .iter()
-            .enumerate()
-            .map(|(at, element)| Tool::parse(document, element, at))
-            .collect(),
+        Some(Objects::Array(elements)) => {
+            let read = |(at, element)| Tool::read(document, element, at);
+            elements.into_iter().enumerate().map(read).collect()
+        }
     }
 }

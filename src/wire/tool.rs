@@ -1,10 +1,13 @@
 //! One tool that a request offers to the model (contract R6).
 
 use bytestring::ByteString;
+use serde::de::{DeserializeSeed, MapAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::raw::{Kind, Members, Raw};
+use super::message;
+use super::object::{Members, Object, ObjectSeed, Value};
+use super::raw::{self, Raw};
 use super::refusal::{Code, Refusal, excerpt};
 use super::write::ObjectWriter;
 
@@ -30,38 +33,44 @@ const OTHER_WAYS_TO_SAY: [&str; 5] = ["$ref", "allOf", "anyOf", "oneOf", "patter
 impl Tool {
     /// Reads the element `at` of `tools`.
     pub fn parse(document: &ByteString, value: &RawValue, at: usize) -> Result<Tool, Refusal> {
+        let mut reader = serde_json::Deserializer::from_str(value.get());
+        let object = ObjectSeed::new(document)
+            .deserialize(&mut reader)
+            .map_err(|error| unreadable(&format!("tools[{at}]"), &error))?;
+        Tool::read(document, object, at)
+    }
+
+    /// Takes the element `at` of `tools`, its members read.
+    pub(super) fn read(
+        document: &ByteString,
+        object: Object<Head<'_>>,
+        at: usize,
+    ) -> Result<Tool, Refusal> {
         let place = |key: &str| format!("tools[{at}]{key}");
-        let raw = Raw::of(document, value);
-        if raw.kind() != Kind::Object {
-            return Err(Refusal::wrong_type(place(""), raw.get(), FORM));
-        }
-        let shape: Shape<'_> =
-            serde_json::from_str(value.get()).map_err(|error| unreadable(&place(""), &error))?;
-        check_type(shape.kind, &place(".type"))?;
-        let function = match shape.function {
-            Some(function) if function.get().starts_with('{') => function,
-            Some(other) => return Err(Refusal::wrong_type(place(".function"), other.get(), FORM)),
+        let (head, raw) = match object {
+            Object::Found(head, raw, _) => (head, raw),
+            Object::Other(kind) => return Err(Refusal::wrong_type(place(""), kind.name(), FORM)),
+        };
+        check_type(head.kind, &|| place(".type"))?;
+        let function = match head.function {
+            Some(Object::Found(function, ..)) => function,
+            Some(Object::Other(kind)) => {
+                return Err(Refusal::wrong_type(place(".function"), kind.name(), FORM));
+            }
             None => return Err(missing(&place(".function"), FORM)),
         };
-        let members = Members::parse(function.get())
-            .map_err(|error| unreadable(&place(".function"), &error))?;
-        let name = match members.get("name") {
-            Some(name) => Raw::of(document, name).shared_text().ok_or_else(|| {
-                Refusal::wrong_type(
-                    place(".function.name"),
-                    name.get(),
-                    "the name of the function",
-                )
-            })?,
-            None => {
-                return Err(missing(
-                    &place(".function.name"),
-                    "the name of the function",
-                ));
-            }
-        };
-        let raw = match completion(members.get("parameters"), &|| place(".function.parameters"))? {
-            Some(parameters) => completed(value.get(), &parameters),
+        if let Some(key) = head.twice.or(function.twice) {
+            return Err(message::twice(&place(key)));
+        }
+        const NAME: &str = "the name of the function";
+        let name = function
+            .name
+            .ok_or_else(|| missing(&place(".function.name"), NAME))?;
+        let name = Raw::of(document, name)
+            .shared_text()
+            .ok_or_else(|| Refusal::wrong_type(place(".function.name"), name.get(), NAME))?;
+        let raw = match completion(function.parameters, &|| place(".function.parameters"))? {
+            Some(parameters) => completed(raw.get(), &parameters),
             None => raw,
         };
         Ok(Tool { name, raw })
@@ -71,7 +80,7 @@ impl Tool {
     pub fn parameters(&self) -> Option<&str> {
         let shape: Shape<'_> = serde_json::from_str(self.raw.get()).ok()?;
         Some(
-            Members::parse(shape.function?.get())
+            raw::Members::parse(shape.function?.get())
                 .ok()?
                 .get("parameters")?
                 .get(),
@@ -79,30 +88,77 @@ impl Tool {
     }
 }
 
+/// The members of a definition that Handback looks at.
+#[derive(Default)]
+pub(super) struct Head<'a> {
+    kind: Option<&'a RawValue>,
+    function: Option<Object<Function<'a>>>,
+    twice: Option<&'static str>,
+}
+
+/// The members of its function.
+#[derive(Default)]
+struct Function<'a> {
+    name: Option<&'a RawValue>,
+    parameters: Option<&'a RawValue>,
+    twice: Option<&'static str>,
+}
+
+impl<'de> Members<'de> for Head<'de> {
+    fn member<A: MapAccess<'de>>(
+        &mut self,
+        document: &'de ByteString,
+        key: &str,
+        map: &mut A,
+    ) -> Result<Value<'de>, A::Error> {
+        if key == "function" {
+            let function = map.next_value_seed(ObjectSeed::new(document))?;
+            let value = Value::object(&function);
+            if self.function.replace(function).is_some() {
+                self.twice = Some(".function");
+            }
+            return Ok(value);
+        }
+        let value: &RawValue = map.next_value()?;
+        if key == "type" && self.kind.replace(value).is_some() {
+            self.twice = Some(".type");
+        }
+        Ok(Value::raw(document, value))
+    }
+}
+
+impl<'de> Members<'de> for Function<'de> {
+    fn member<A: MapAccess<'de>>(
+        &mut self,
+        document: &'de ByteString,
+        key: &str,
+        map: &mut A,
+    ) -> Result<Value<'de>, A::Error> {
+        let value: &RawValue = map.next_value()?;
+        if key == "name" && self.name.replace(value).is_some() {
+            self.twice = Some(".function.name");
+        }
+        if key == "parameters" && self.parameters.replace(value).is_some() {
+            self.twice = Some(".function.parameters");
+        }
+        Ok(Value::raw(document, value))
+    }
+}
+
 #[derive(Deserialize)]
 struct Shape<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<&'a RawValue>,
     #[serde(borrow, default)]
     function: Option<&'a RawValue>,
 }
 
-fn check_type(kind: Option<&RawValue>, place: &str) -> Result<(), Refusal> {
-    match kind.map(RawValue::get) {
-        Some("\"function\"") => Ok(()),
-        Some(other) => {
-            let message = format!(
-                "{place} is {}; only \"function\" is supported",
-                excerpt(other)
-            );
-            Err(Refusal::at(Code::UnsupportedToolType, place, message))
-        }
-        None => {
-            let message =
-                format!("{place} is missing; only \"function\" is supported: send {FORM}");
-            Err(Refusal::at(Code::UnsupportedToolType, place, message))
-        }
-    }
+fn check_type(kind: Option<&RawValue>, place: &dyn Fn() -> String) -> Result<(), Refusal> {
+    const ONLY: &str = "only \"function\" is supported";
+    let message = match kind.map(RawValue::get) {
+        Some("\"function\"") => return Ok(()),
+        Some(other) => format!("{} is {}; {ONLY}", place(), excerpt(other)),
+        None => format!("{} is missing; {ONLY}: send {FORM}", place()),
+    };
+    Err(Refusal::at(Code::UnsupportedToolType, place(), message))
 }
 
 fn unreadable(place: &str, error: &serde_json::Error) -> Refusal {
@@ -132,19 +188,13 @@ fn completion(
         Some(text) if text.starts_with('{') => text,
         Some(text) => return Err(Refusal::wrong_type(place(), text, "a JSON Schema object")),
     };
-    let members = Members::parse(text).map_err(|error| unreadable(&place(), &error))?;
-    if members.0.is_empty() {
-        return Ok(Some(NO_PARAMETERS.to_owned()));
-    }
-    let is_object = members
-        .get("type")
-        .is_some_and(|kind| kind.get() == "\"object\"");
-    let says_more = members.get("properties").is_some()
-        || OTHER_WAYS_TO_SAY
-            .iter()
-            .any(|key| members.get(key).is_some());
-    if !is_object || says_more {
+    if serde_json::from_str::<Silent>(text).is_err() {
         return Ok(None);
+    }
+    let members = raw::Members::parse(text).map_err(|error| unreadable(&place(), &error))?;
+    let typed = members.get("type").is_some();
+    if !typed {
+        return Ok(members.0.is_empty().then(|| NO_PARAMETERS.to_owned()));
     }
     let mut out = String::with_capacity(text.len() + 20);
     let mut object = ObjectWriter::begin(&mut out);
@@ -154,6 +204,37 @@ fn completion(
     object.member("properties", "{}");
     object.end();
     Ok(Some(out))
+}
+
+/// Parameters that do not say what they take. Reading stops with an error at the first member
+/// that does, which is mostly the second of a long schema.
+struct Silent;
+
+impl<'de> Deserialize<'de> for Silent {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Walk;
+        impl<'de> serde::de::Visitor<'de> for Walk {
+            type Value = Silent;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a schema that does not say what it takes")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                while let Some(raw::Key(key)) = map.next_key()? {
+                    if key == "properties" || OTHER_WAYS_TO_SAY.contains(&key.as_ref()) {
+                        return Err(serde::de::Error::custom("it says what it takes"));
+                    }
+                    let value: &RawValue = map.next_value()?;
+                    if key == "type" && value.get() != "\"object\"" {
+                        return Err(serde::de::Error::custom("it takes no object"));
+                    }
+                }
+                Ok(Silent)
+            }
+        }
+        deserializer.deserialize_map(Walk)
+    }
 }
 
 /// The definition with other `parameters`.
@@ -180,7 +261,7 @@ fn completed(definition: &str, parameters: &str) -> Raw {
 }
 
 fn members(text: &str) -> Vec<(std::borrow::Cow<'_, str>, &RawValue)> {
-    Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0)
+    raw::Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0)
 }
 
 impl Serialize for Tool {

@@ -70,7 +70,7 @@ async fn open(
     request: &HttpRequest,
     payload: Payload,
     exchange: &mut Exchange,
-) -> Result<(Drive, Answer), Problem> {
+) -> Result<(Box<Drive>, Answer), Problem> {
     let caller = exchange.admit(request)?;
     let shared = Arc::clone(exchange.shared());
     let body = body::read(request, payload, shared.max_body).await?;

@@ -18,7 +18,7 @@ use crate::wire::chunk::{ChunkWriter, DONE, KEEP_ALIVE};
 
 /// A stream under way. It is the body of the response: dropped with it when the caller goes.
 struct Events {
-    drive: Drive,
+    drive: Box<Drive>,
     writer: ChunkWriter,
     exchange: Exchange,
     include_usage: bool,
@@ -31,7 +31,7 @@ struct Events {
 
 /// Waits for the first thing that is said, then answers with a stream.
 pub(super) async fn respond(
-    mut drive: Drive,
+    mut drive: Box<Drive>,
     answer: Answer,
     mut exchange: Exchange,
 ) -> HttpResponse {

@@ -21,7 +21,7 @@ struct Fold {
 
 /// Folds everything that is said and answers with it.
 pub(super) async fn respond(
-    mut drive: Drive,
+    mut drive: Box<Drive>,
     answer: &Answer,
     mut exchange: Exchange,
 ) -> HttpResponse {

@@ -10,7 +10,7 @@ use super::raw::{Members, Raw};
 use super::refusal::Refusal;
 use super::write::ObjectWriter;
 
-pub(super) use parse::legacy;
+pub(super) use parse::{Head, legacy, twice};
 
 /// Who speaks (contract R8).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

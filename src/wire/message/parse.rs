@@ -2,11 +2,13 @@
 
 use bytestring::ByteString;
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, MapAccess};
 use serde_json::value::RawValue;
 
 use super::calls::{self, ToolCalls};
 use super::{Message, Role};
-use crate::wire::raw::{Elements, Kind, Members, Raw};
+use crate::wire::object::{Members, Object, ObjectSeed, Value};
+use crate::wire::raw::{self, Elements, Raw};
 use crate::wire::refusal::{Code, Refusal, excerpt};
 use crate::wire::write::{ObjectWriter, quoted};
 
@@ -24,20 +26,39 @@ impl Role {
 }
 
 /// The members of a message that Handback looks at. A present `null` is told from an absence.
-#[derive(Deserialize)]
-struct Head<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
+#[derive(Default)]
+pub(in crate::wire) struct Head<'a> {
     role: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
     content: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
     tool_calls: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
     tool_call_id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
     function_call: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
+    twice: Option<&'static str>,
+}
+
+impl<'de> Members<'de> for Head<'de> {
+    fn member<A: MapAccess<'de>>(
+        &mut self,
+        document: &'de ByteString,
+        key: &str,
+        map: &mut A,
+    ) -> Result<Value<'de>, A::Error> {
+        let value: &RawValue = map.next_value()?;
+        let (slot, name) = match key {
+            "role" => (&mut self.role, "role"),
+            "content" => (&mut self.content, "content"),
+            "tool_calls" => (&mut self.tool_calls, "tool_calls"),
+            "tool_call_id" => (&mut self.tool_call_id, "tool_call_id"),
+            "function_call" => (&mut self.function_call, "function_call"),
+            "id" => (&mut self.id, "id"),
+            _ => return Ok(Value::raw(document, value)),
+        };
+        if slot.replace(value).is_some() {
+            self.twice = Some(name);
+        }
+        Ok(Value::raw(document, value))
+    }
 }
 
 /// Reads a member that is there, be it `null`.
@@ -56,17 +77,33 @@ struct Changes {
 impl Message {
     /// Reads the element `at` of `messages`.
     pub fn parse(document: &ByteString, value: &RawValue, at: usize) -> Result<Message, Refusal> {
-        let place = || format!("messages[{at}]");
-        let raw = Raw::of(document, value);
-        if raw.kind() != Kind::Object {
-            return Err(Refusal::wrong_type(
-                place(),
-                raw.get(),
-                "a message object with role and content",
-            ));
+        let mut reader = serde_json::Deserializer::from_str(value.get());
+        let object = ObjectSeed::new(document)
+            .deserialize(&mut reader)
+            .map_err(|error| unreadable(&format!("messages[{at}]"), &error))?;
+        Message::read(document, object, at)
+    }
+
+    /// Takes the element `at` of `messages`, its members read.
+    pub(in crate::wire) fn read(
+        document: &ByteString,
+        object: Object<Head<'_>>,
+        at: usize,
+    ) -> Result<Message, Refusal> {
+        let (head, raw) = match object {
+            Object::Found(head, raw, _) => (head, raw),
+            Object::Other(kind) => {
+                let wanted = "a message object with role and content";
+                return Err(Refusal::wrong_type(
+                    format!("messages[{at}]"),
+                    kind.name(),
+                    wanted,
+                ));
+            }
+        };
+        if let Some(key) = head.twice {
+            return Err(twice(&format!("messages[{at}].{key}")));
         }
-        let head: Head<'_> =
-            serde_json::from_str(value.get()).map_err(|error| unreadable(&place(), &error))?;
         let role = role(&head, at)?;
         if head.function_call.is_some_and(|call| call.get() != "null") {
             return Err(legacy(
@@ -91,7 +128,7 @@ impl Message {
         };
         let untidy = head.id.is_some() || changes.content.is_some() || changes.tool_calls.is_some();
         let raw = if untidy {
-            rewritten(value.get(), &changes)
+            rewritten(raw.get(), &changes)
         } else {
             raw
         };
@@ -118,6 +155,15 @@ pub(super) fn unreadable(place: &str, error: &serde_json::Error) -> Refusal {
         Code::InvalidValue,
         place,
         format!("{place} cannot be read: {error}"),
+    )
+}
+
+/// A member that stands twice: it cannot be told which one an upstream would take.
+pub(in crate::wire) fn twice(place: &str) -> Refusal {
+    Refusal::at(
+        Code::DuplicateKey,
+        place,
+        format!("{place} stands twice; send it once"),
     )
 }
 
@@ -216,7 +262,7 @@ fn parts(value: &RawValue, tool: bool, at: usize) -> Result<Option<String>, Refu
 
 /// The text of a part that is nothing but text.
 fn plain_text(part: &str) -> Option<String> {
-    let members = Members::parse(part).ok()?;
+    let members = raw::Members::parse(part).ok()?;
     let plain = members
         .0
         .iter()
@@ -240,7 +286,7 @@ fn answered_id(document: &ByteString, head: &Head<'_>, at: usize) -> Result<Byte
 fn rewritten(text: &str, changes: &Changes) -> Raw {
     let mut out = String::with_capacity(text.len() + 32);
     let mut object = ObjectWriter::begin(&mut out);
-    let members = Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0);
+    let members = raw::Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0);
     let mut content = changes.content.as_deref();
     for (key, value) in &members {
         match key.as_ref() {
