@@ -211,6 +211,17 @@ fn is_fit(id: &HeaderValue) -> bool {
 }
 
 fn fresh_id() -> HeaderValue {
-    let id = format!("req_{:032x}", rand::random::<u128>());
-    HeaderValue::from_str(&id).unwrap_or_else(|_| HeaderValue::from_static("req_"))
+    HeaderValue::from_str(&random_id("req_")).unwrap_or_else(|_| HeaderValue::from_static("req_"))
+}
+
+/// An id that nobody can guess: `prefix` and 32 hexadecimal digits.
+pub(super) fn random_id(prefix: &str) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut id = String::with_capacity(prefix.len() + 32);
+    id.push_str(prefix);
+    for byte in rand::random::<[u8; 16]>() {
+        id.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        id.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    id
 }

@@ -15,7 +15,7 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use bytestring::ByteString;
 
-use super::exchange::{Exchange, Outcome, Shared};
+use super::exchange::{Exchange, Outcome, Shared, random_id};
 use super::problem::Problem;
 use super::{body, models};
 use crate::drive::{self, Drive, Event, Failure, Order};
@@ -84,7 +84,7 @@ async fn open(
     exchange.agent = Some(Arc::clone(&agent));
     exchange.stream = chat.stream;
     let answer = Answer {
-        id: format!("chatcmpl-{:032x}", rand::random::<u128>()),
+        id: random_id("chatcmpl-"),
         created: drive::now_seconds(),
         model: chat.model.clone(),
         include_usage: chat.include_usage,
