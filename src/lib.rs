@@ -50,7 +50,7 @@ use access::Access;
 use config::Config;
 use doors::admin::Operations;
 use doors::exchange::Shared;
-use doors::server::{self, ListenError};
+use doors::server::{self, ListenError, Signals};
 use drive::{Agent, Roster};
 use telemetry::Metrics;
 use upstream::{OpenError, Upstream};
@@ -84,7 +84,8 @@ pub async fn run(config: Config) -> Result<(), RunError> {
     }
     let metrics = Metrics::new()?;
     let draining = Arc::new(AtomicBool::new(false));
-    let workers = workers(&config, &metrics)?;
+    let workers = workers(&config, &metrics, &draining)?;
+    let signals = Signals::listen()?;
     let admin = admin(
         &config,
         Operations {
@@ -97,21 +98,19 @@ pub async fn run(config: Config) -> Result<(), RunError> {
     } else {
         "http"
     };
-    let doors = server::listen(&config.server, workers, draining)?;
+    let doors = server::listen(&config.server, workers)?;
     say(&format!("listening on {scheme}://{}", doors.address));
+    let serving = server::serve(doors.server, signals, draining);
     let Some(admin) = admin else {
-        return Ok(doors.server.await?);
+        return Ok(serving.await?);
     };
     let handle = admin.server.handle();
-    let (served, observed) = futures_util::future::join(
-        async {
-            let served = doors.server.await;
-            handle.stop(false).await;
-            served
-        },
-        admin.server,
-    )
-    .await;
+    let serving = async {
+        let served = serving.await;
+        handle.stop(false).await;
+        served
+    };
+    let (served, observed) = futures_util::future::join(serving, admin.server).await;
     served?;
     Ok(observed?)
 }
@@ -140,7 +139,11 @@ fn admin(
 }
 
 /// One set of agents and connections for each worker thread.
-fn workers(config: &Config, metrics: &Metrics) -> Result<Vec<Arc<Shared>>, RunError> {
+fn workers(
+    config: &Config,
+    metrics: &Metrics,
+    draining: &Arc<AtomicBool>,
+) -> Result<Vec<Arc<Shared>>, RunError> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let access = Arc::new(Access::new(config.keys.clone()));
     let started = drive::now_seconds();
@@ -152,6 +155,7 @@ fn workers(config: &Config, metrics: &Metrics) -> Result<Vec<Arc<Shared>>, RunEr
                 metrics: metrics.clone(),
                 max_body: config.server.max_body,
                 started,
+                draining: Arc::clone(draining),
             }))
         })
         .collect()

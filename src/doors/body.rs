@@ -14,6 +14,9 @@ use super::problem::{Problem, Public};
 const DISCARD_BYTES: usize = 64 * 1024 * 1024;
 const DISCARD_TIME: Duration = Duration::from_secs(10);
 
+/// How long a caller may send nothing of its body.
+const STALL_TIME: Duration = Duration::from_secs(30);
+
 /// First allocation for a body whose length is announced, in bytes: an announcement costs
 /// nothing, so it is not believed further than this.
 const FIRST_ALLOCATION: usize = 1024 * 1024;
@@ -25,15 +28,18 @@ pub async fn read(
     limit: usize,
 ) -> Result<Bytes, Problem> {
     check_content_type(request)?;
+    check_encoding(request)?;
     let announced = content_length(request);
     if announced.is_some_and(|length| length > limit) {
-        discard(&mut payload).await;
+        // A caller who asks first has sent nothing that would have to be read.
+        if !request.headers().contains_key(header::EXPECT) {
+            discard(&mut payload).await;
+        }
         return Err(too_large(limit));
     }
-    let Some(first) = payload.next().await else {
+    let Some(first) = next(&mut payload).await? else {
         return Ok(Bytes::new());
     };
-    let first = first.map_err(interrupted)?;
     if announced == Some(first.len()) && first.len() <= limit {
         return Ok(first);
     }
@@ -43,17 +49,40 @@ pub async fn read(
             .min(FIRST_ALLOCATION)
             .max(first.len()),
     );
-    let mut next = Some(Ok(first));
-    while let Some(read) = next {
-        let read = read.map_err(interrupted)?;
+    let mut part = Some(first);
+    while let Some(read) = part {
         if body.len() + read.len() > limit {
             discard(&mut payload).await;
             return Err(too_large(limit));
         }
         body.extend_from_slice(&read);
-        next = payload.next().await;
+        part = next(&mut payload).await?;
     }
     Ok(body.freeze())
+}
+
+/// The next part of the body; a caller who stops sending is not waited for without end.
+async fn next(payload: &mut Payload) -> Result<Option<Bytes>, Problem> {
+    let Ok(part) = tokio::time::timeout(STALL_TIME, payload.next()).await else {
+        let seconds = STALL_TIME.as_secs();
+        let message = format!("nothing of the body came for {seconds} seconds; send it again");
+        return Err(Problem::new(Public::RequestTimeout, message));
+    };
+    part.transpose().map_err(|error| interrupted(&error))
+}
+
+/// A compressed body is none that could be read here.
+fn check_encoding(request: &HttpRequest) -> Result<(), Problem> {
+    let Some(value) = request.headers().get(header::CONTENT_ENCODING) else {
+        return Ok(());
+    };
+    let text = value.to_str().unwrap_or("");
+    if text.eq_ignore_ascii_case("identity") {
+        return Ok(());
+    }
+    let shown = crate::wire::refusal::excerpt(text);
+    let message = format!("the content-encoding is {shown:?}; send the body uncompressed");
+    Err(Problem::new(Public::UnsupportedMediaType, message))
 }
 
 fn check_content_type(request: &HttpRequest) -> Result<(), Problem> {
@@ -87,7 +116,7 @@ fn too_large(limit: usize) -> Problem {
     Problem::new(Public::RequestTooLarge, message)
 }
 
-fn interrupted(_: actix_web::error::PayloadError) -> Problem {
+fn interrupted(_: &actix_web::error::PayloadError) -> Problem {
     Problem::new(
         Public::RequestInterrupted,
         "the body broke off before its end; send it again",

@@ -1,6 +1,7 @@
 //! What every request has: an id, a place in the metrics, a line in the log.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use actix_web::http::header::{self, HeaderName, HeaderValue};
@@ -22,6 +23,8 @@ pub struct Shared {
     pub metrics: Metrics,
     /// Largest body, in bytes.
     pub max_body: usize,
+    /// Set once the process is to end.
+    pub draining: Arc<AtomicBool>,
     /// When the process began, in seconds since the Unix epoch: `created` of its models.
     pub started: u64,
 }
@@ -133,6 +136,11 @@ impl Exchange {
         &self.shared
     }
 
+    /// The id for log lines.
+    pub fn id(&self) -> &str {
+        self.id.to_str().unwrap_or("-")
+    }
+
     /// The id for the response's header.
     pub fn id_header(&self) -> (HeaderName, HeaderValue) {
         (REQUEST_ID, self.id.clone())
@@ -176,7 +184,7 @@ impl Exchange {
             .with_label_values(&labels)
             .observe(duration.as_secs_f64());
         tracing::info!(
-            request_id = self.id.to_str().unwrap_or("-"),
+            request_id = self.id(),
             key = self.caller.as_ref().map_or("-", Caller::name),
             agent,
             stream = self.stream,
@@ -199,7 +207,16 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.end(499, Outcome::Cancelled, "caller_gone");
+        let draining = self.shared.draining.load(Ordering::Relaxed);
+        self.end(
+            499,
+            Outcome::Cancelled,
+            if draining {
+                "shutting_down"
+            } else {
+                "caller_gone"
+            },
+        );
     }
 }
 

@@ -41,6 +41,8 @@ pub enum Public {
     NotFound,
     /// The caller's body broke off.
     RequestInterrupted,
+    /// The caller stopped sending its body.
+    RequestTimeout,
     /// The body is over the limit (contract R2).
     RequestTooLarge,
     /// The turn's time is up (contract A7).
@@ -65,6 +67,7 @@ impl Public {
             Public::ModelNotFound => (404, INVALID, "model_not_found"),
             Public::NotFound => (404, INVALID, "not_found"),
             Public::RequestInterrupted => (400, INVALID, "request_interrupted"),
+            Public::RequestTimeout => (408, INVALID, "request_timeout"),
             Public::RequestTooLarge => (413, INVALID, "request_too_large"),
             Public::TurnTimeout => (504, SERVER, "turn_timeout"),
             Public::UnsupportedMediaType => (415, INVALID, "unsupported_media_type"),
@@ -213,6 +216,7 @@ impl From<&Error> for Problem {
                 failure,
                 retry_after,
                 with_callers_authorization,
+                ..
             } => match status {
                 400 | 404 | 413 | 422 => Problem::passed_on(*status, failure, INVALID, None),
                 401 | 403 if *with_callers_authorization => {

@@ -53,12 +53,10 @@ pub struct Listening {
 pub fn listen(
     settings: &ServerSettings,
     workers: Vec<Arc<Shared>>,
-    draining: Arc<AtomicBool>,
 ) -> Result<Listening, ListenError> {
     let count = workers.len();
     let next = Arc::new(AtomicUsize::new(0));
     let cors = settings.cors.clone();
-    let mut signals = Signals::listen().map_err(ListenError::Signals)?;
     let server = HttpServer::new(move || {
         // A worker that is started anew takes the place of an earlier one.
         let at = next.fetch_add(1, Ordering::Relaxed) % workers.len();
@@ -77,11 +75,7 @@ pub fn listen(
     // A caller who closes is gone: its request ends, streamed or not (contract S4).
     .h1_allow_half_closed(false)
     .shutdown_timeout(settings.drain.as_secs())
-    .shutdown_signal(async move {
-        signals.received().await;
-        draining.store(true, Ordering::Relaxed);
-        tracing::info!("draining: no further requests are taken");
-    });
+    .disable_signals();
     let failed = |source| ListenError::Bind {
         address: settings.listen,
         key: "server.listen",
@@ -98,6 +92,29 @@ pub fn listen(
         server: server.run(),
         address,
     })
+}
+
+/// Serves until the process is told to end: once, and what is under way may finish; twice, and it
+/// may not.
+pub async fn serve(
+    server: Server,
+    mut signals: Signals,
+    draining: Arc<AtomicBool>,
+) -> std::io::Result<()> {
+    let handle = server.handle();
+    let stopped = async {
+        signals.received().await;
+        draining.store(true, Ordering::Relaxed);
+        tracing::info!("draining: no further requests are taken");
+        tokio::select! {
+            () = handle.stop(true) => {}
+            () = signals.received() => handle.stop(false).await,
+        }
+    };
+    tokio::select! {
+        ended = server => ended,
+        () = stopped => Ok(()),
+    }
 }
 
 /// Listens for the operator.
@@ -203,14 +220,19 @@ fn allowed_origins(settings: Option<&CorsSettings>) -> Cors {
 }
 
 /// The signals that end the process.
-struct Signals {
+pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
     /// From here on a signal waits to be received instead of killing the process.
-    fn listen() -> std::io::Result<Signals> {
+    pub fn listen() -> Result<Signals, ListenError> {
+        let signals = Signals::subscribe();
+        signals.map_err(ListenError::Signals)
+    }
+
+    fn subscribe() -> std::io::Result<Signals> {
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,

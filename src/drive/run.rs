@@ -207,9 +207,18 @@ impl Model {
 /// The caller's fields and, where it sent none, the agent's (contract R4).
 fn with_defaults(mut fields: Vec<Field>, defaults: &[Field]) -> Vec<Field> {
     for default in defaults {
-        if !fields.iter().any(|field| field.key == default.key) {
+        if !fields
+            .iter()
+            .any(|field| is_same_field(&field.key, &default.key))
+        {
             fields.push(default.clone());
         }
     }
     fields
+}
+
+/// Whether two fields say the same: the reference has two names for one of them.
+fn is_same_field(one: &str, other: &str) -> bool {
+    const TOKENS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+    one == other || (TOKENS.contains(&one) && TOKENS.contains(&other))
 }

@@ -8,8 +8,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
+
+use super::budget;
 
 /// What is wrong with arguments.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -51,8 +54,10 @@ pub fn check(arguments: &str, schema: Option<&str>) -> Result<(), Wrong> {
         return Ok(());
     };
     match compiled(schema) {
-        Some(validator) => fits(&validator, &instance),
-        None => Ok(()),
+        Some(compiled) if budget::can_check(&compiled.schema, &instance) => {
+            fits(&compiled.validator, &instance)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -72,8 +77,16 @@ fn fits(validator: &Validator, instance: &Value) -> Result<(), Wrong> {
     if validator.is_valid(instance) {
         return Ok(());
     }
+    // A pattern that ran out of steps says nothing about the value.
+    let undecided = |error: &ValidationError<'_>| {
+        matches!(
+            error.kind(),
+            ValidationErrorKind::BacktrackLimitExceeded { .. }
+        )
+    };
     let mismatches: Vec<String> = validator
         .iter_errors(instance)
+        .filter(|error| !undecided(error))
         .take(MISMATCHES)
         .map(|error| {
             let path = error.instance_path().to_string();
@@ -88,12 +101,21 @@ fn fits(validator: &Validator, instance: &Value) -> Result<(), Wrong> {
                 .collect()
         })
         .collect();
+    if mismatches.is_empty() {
+        return Ok(());
+    }
     Err(Wrong::Mismatch(mismatches.join("; ")))
+}
+
+/// A schema and what checks it.
+struct Compiled {
+    schema: Value,
+    validator: Validator,
 }
 
 #[derive(Default)]
 struct Cache {
-    by_schema: HashMap<Box<str>, Option<Rc<Validator>>>,
+    by_schema: HashMap<Box<str>, Option<Rc<Compiled>>>,
     bytes: usize,
 }
 
@@ -101,7 +123,7 @@ thread_local! {
     static CACHE: RefCell<Cache> = RefCell::default();
 }
 
-fn compiled(schema: &str) -> Option<Rc<Validator>> {
+fn compiled(schema: &str) -> Option<Rc<Compiled>> {
     CACHE.with_borrow_mut(|cache| {
         if let Some(known) = cache.by_schema.get(schema) {
             return known.clone();
@@ -109,23 +131,27 @@ fn compiled(schema: &str) -> Option<Rc<Validator>> {
         if cache.by_schema.len() >= CACHED_SCHEMAS || cache.bytes + schema.len() > CACHED_BYTES {
             *cache = Cache::default();
         }
-        let validator = compile(schema).map(Rc::new);
+        let compiled = compile(schema).map(Rc::new);
         cache.bytes += schema.len();
-        cache.by_schema.insert(schema.into(), validator.clone());
-        validator
+        cache.by_schema.insert(schema.into(), compiled.clone());
+        compiled
     })
 }
 
-fn compile(schema: &str) -> Option<Validator> {
+fn compile(schema: &str) -> Option<Compiled> {
     let schema: Value = serde_json::from_str(schema).ok()?;
+    if !budget::can_compile(&schema) {
+        return None;
+    }
     let patterns = PatternOptions::fancy_regex()
         .backtrack_limit(PATTERN_STEPS)
         .size_limit(PATTERN_BYTES)
         .dfa_size_limit(PATTERN_BYTES);
-    jsonschema::options()
+    let validator = jsonschema::options()
         .with_pattern_options(patterns)
         .build(&schema)
-        .ok()
+        .ok()?;
+    Some(Compiled { schema, validator })
 }
 
 #[cfg(test)]
@@ -185,6 +211,31 @@ mod tests {
             "{}".to_owned() + &"}}".repeat(10_000)
         );
         assert_eq!(check(r#"{"a":"b"}"#, Some(&deep)), Ok(()));
+    }
+
+    #[test]
+    fn schemas_that_multiply_are_not_checked() {
+        let mut doubling = String::from("{\"$defs\":{");
+        for n in 0..30 {
+            doubling += &format!(
+                "\"d{n}\":{{\"anyOf\":[{{\"$ref\":\"#/$defs/d{0}\"}},{{\"$ref\":\"#/$defs/d{0}\"}}]}},",
+                n + 1
+            );
+        }
+        doubling +=
+            "\"d30\":{\"type\":\"integer\"}},\"properties\":{\"a\":{\"$ref\":\"#/$defs/d0\"}}}";
+        assert_eq!(check(r#"{"a":"x"}"#, Some(&doubling)), Ok(()));
+        let expression = r##"{"$defs":{"E":{"anyOf":[
+            {"type":"object","properties":{"l":{"$ref":"#/$defs/E"}},"required":["l","x"]},
+            {"type":"object","properties":{"l":{"$ref":"#/$defs/E"}},"required":["l","y"]},
+            {"type":"integer"}]}},"type":"object","properties":{"a":{"$ref":"#/$defs/E"}}}"##;
+        let deep = format!(
+            "{{\"a\":{}\"bad\"{}}}",
+            "{\"l\":".repeat(40),
+            "}".repeat(40)
+        );
+        assert_eq!(check(&deep, Some(expression)), Ok(()));
+        assert!(check(r#"{"a":{"l":{"l":"bad"}}}"#, Some(expression)).is_err());
     }
 
     #[test]

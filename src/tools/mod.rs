@@ -7,6 +7,7 @@
 //! a `$ref` of a schema never leaves its document.
 
 pub mod arguments;
+mod budget;
 pub mod catalogue;
 pub mod choice;
 pub mod name;

@@ -123,7 +123,7 @@ impl Asking {
             .iter()
             .zip(verdicts)
             .find(|(_, verdict)| verdict.is_hopeless(self.core.arguments));
-        match hopeless.and_then(|(call, verdict)| verdict.complaint(call)) {
+        match hopeless.and_then(|(call, verdict)| verdict.complaint(&self.core, call)) {
             Some(complaint) => Err(Stopped::invalid(complaint)),
             None => Ok(()),
         }

@@ -89,6 +89,8 @@ impl Core {
     pub(super) fn begin_request(&mut self, now: Millis) {
         self.deadline = deadline(now, &self.limits);
         self.usage = None;
+        self.system_fingerprint = None;
+        self.service_tier = None;
         self.opened = false;
         self.said_text = false;
     }

@@ -153,6 +153,7 @@ impl OpenCall {
         other_id
             || (delta.id.is_none()
                 && more
+                && self.arguments.ends_with('}')
                 && self
                     .decoded()
                     .is_some_and(|arguments| is_object(&arguments)))
@@ -190,7 +191,8 @@ impl OpenCall {
         }
     }
 
-    fn decoded(&self) -> Option<String> {
+    /// The arguments so far, decoded; `None` where they end in the middle of a character.
+    pub(super) fn decoded(&self) -> Option<String> {
         serde_json::from_str(&format!("\"{}\"", self.arguments)).ok()
     }
 

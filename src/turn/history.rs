@@ -5,6 +5,7 @@
 //! message follows it; consecutive assistant messages with calls count as one. Its results are
 //! due. Whatever lies before it is history, and never stands in the way of a conversation.
 
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
 use bytestring::ByteString;
@@ -125,82 +126,87 @@ impl Pairs {
         let Some(group) = self.last() else {
             return Ok(());
         };
-        let slots = &self.slots[group.calls.clone()];
-        for (nth, slot) in slots.iter().enumerate() {
-            if slots[..nth].iter().any(|earlier| earlier.id == slot.id) {
+        let mut seen = HashSet::new();
+        for slot in &self.slots[group.calls.clone()] {
+            if !seen.insert(&slot.id) {
                 let message = format!(
                     "two calls of messages[{}] have the id {:?}; give each its own",
                     group.at,
                     excerpt(&slot.id)
                 );
-                return Err(Refusal::at(
-                    Code::DuplicateToolCallId,
-                    format!("messages[{}]", group.at),
-                    message,
-                ));
+                let place = format!("messages[{}]", group.at);
+                return Err(Refusal::at(Code::DuplicateToolCallId, place, message));
             }
         }
         Ok(())
     }
 
-    /// Gives every tool message to the call that it answers.
+    /// Gives every tool message to the call that it answers: one of the calls before it, the
+    /// latest that bears its id.
     fn assign(&mut self, messages: &[Message]) -> Result<(), Refusal> {
-        let mut group = None;
+        let mut bearers: HashMap<ByteString, VecDeque<usize>> = HashMap::new();
+        let mut groups = 0;
         for (at, message) in messages.iter().enumerate() {
-            if !message.calls.is_empty() {
-                let next = group.map_or(0, |group: usize| group + 1);
-                if self.groups.get(next).is_some_and(|next| next.at == at) {
-                    group = Some(next);
+            if let Some(group) = self.groups.get(groups).filter(|group| group.at == at) {
+                groups += 1;
+                let mut fresh: HashMap<&ByteString, VecDeque<usize>> = HashMap::new();
+                for slot in group.calls.clone() {
+                    fresh
+                        .entry(&self.slots[slot].id)
+                        .or_default()
+                        .push_back(slot);
                 }
+                bearers.extend(fresh.into_iter().map(|(id, slots)| (id.clone(), slots)));
             }
             if let Some(id) = &message.answers {
-                self.assign_one(messages, at, id, group)?;
+                let due = self.frontier && groups == self.groups.len();
+                self.assign_one(messages, at, id, due, bearers.get_mut(id))?;
             }
         }
         Ok(())
     }
 
+    /// Gives the tool message `at` to one of `bearers`, the calls with its id that no later call
+    /// hides. A call that has its result stays among them as the last one.
     fn assign_one(
         &mut self,
         messages: &[Message],
         at: usize,
         id: &ByteString,
-        group: Option<usize>,
+        due: bool,
+        bearers: Option<&mut VecDeque<usize>>,
     ) -> Result<(), Refusal> {
-        let due = self.frontier && group == self.groups.len().checked_sub(1);
-        let calls = group.map_or(0..0, |group| self.groups[group].calls.clone());
-        let mut bearers = self.slots[calls]
-            .iter_mut()
-            .filter(|slot| slot.id == *id)
-            .peekable();
-        if bearers.peek().is_none() {
+        let Some(bearers) = bearers else {
             if due || !self.frontier {
                 return Err(unknown(at, id));
             }
             self.dropped += 1;
             return Ok(());
-        }
-        let mut first = None;
-        for slot in bearers {
-            if slot.result.is_none() {
-                slot.result = Some(at);
-                return Ok(());
+        };
+        let Some(&slot) = bearers.front() else {
+            return Ok(());
+        };
+        match self.slots[slot].result {
+            None => {
+                self.slots[slot].result = Some(at);
+                if bearers.len() > 1 {
+                    bearers.pop_front();
+                }
+                Ok(())
             }
-            first = first.or(slot.result);
+            Some(first) => {
+                let of_frontier = self.last().is_some_and(|group| group.calls.contains(&slot));
+                if of_frontier && !pairing::same_result(&messages[first], &messages[at]) {
+                    let message = format!(
+                        "messages[{at}] is a second, different result for the call {:?}; send one",
+                        excerpt(id)
+                    );
+                    let place = format!("messages[{at}]");
+                    return Err(Refusal::at(Code::DuplicateToolResult, place, message));
+                }
+                Ok(())
+            }
         }
-        let same = first.is_some_and(|first| pairing::same_result(&messages[first], &messages[at]));
-        if due && !same {
-            let message = format!(
-                "messages[{at}] is a second, different result for the call {:?}; send one",
-                excerpt(id)
-            );
-            return Err(Refusal::at(
-                Code::DuplicateToolResult,
-                format!("messages[{at}]"),
-                message,
-            ));
-        }
-        Ok(())
     }
 
     /// Refuses a frontier that is answered in part (contract P2).
@@ -221,7 +227,7 @@ impl Pairs {
             "messages[{}] has {} calls and results are missing for: {}; send a tool message for each call, or none at all",
             group.at,
             slots.len(),
-            excerpt(&missing.join(", "))
+            listed(&missing)
         );
         Err(Refusal::at(
             Code::PartialToolResults,
@@ -264,9 +270,23 @@ impl Pairs {
     }
 }
 
+/// Longest list of ids in a message, in ids: far more than any client calls at once.
+const LISTED_IDS: usize = 128;
+
+fn listed(ids: &[&str]) -> String {
+    let shown: Vec<String> = ids.iter().take(LISTED_IDS).map(|id| excerpt(id)).collect();
+    let rest = ids.len() - shown.len();
+    let more = if rest > 0 {
+        format!(" and {rest} more")
+    } else {
+        String::new()
+    };
+    format!("{}{more}", shown.join(", "))
+}
+
 fn unknown(at: usize, id: &str) -> Refusal {
     let message = format!(
-        "messages[{at}] answers the call {:?}, and no call of the last assistant message with tool_calls has that id; send the assistant message with its tool_calls before the results",
+        "messages[{at}] answers the call {:?}, and no call before it has that id; send the assistant message with its tool_calls before the results",
         excerpt(id)
     );
     Refusal::at(Code::UnknownToolCallId, format!("messages[{at}]"), message)

@@ -5,8 +5,8 @@ use sha2::{Digest, Sha256};
 
 use crate::wire::message::CallHead;
 use crate::wire::raw::Members;
-use crate::wire::write::{ObjectWriter, quoted};
-use crate::wire::{Message, Raw};
+use crate::wire::write::{ObjectWriter, quoted, with_member};
+use crate::wire::{Message, Raw, Role};
 
 /// Longest id that upstreams take, in characters.
 const ID_CHARS: usize = 40;
@@ -50,16 +50,11 @@ pub(super) fn with_short_ids(message: Message) -> Message {
             name: call.name.clone(),
         })
         .collect();
-    let elements = elements(&message)
+    let list = message.field("tool_calls");
+    let elements = elements(list.as_ref().map_or("[]", Raw::get))
         .into_iter()
         .zip(&calls)
-        .map(|(element, call)| {
-            let element = Message {
-                raw: Raw::written(element),
-                ..message.clone()
-            };
-            element.text_with("id", &quoted(&call.id))
-        });
+        .map(|(element, call)| with_member(&element, "id", &quoted(&call.id)));
     let list = format!("[{}]", elements.collect::<Vec<_>>().join(","));
     Message {
         raw: Raw::written(message.text_with("tool_calls", &list)),
@@ -84,60 +79,74 @@ pub(super) fn with_short_answer(message: Message) -> Message {
     }
 }
 
-/// Consecutive assistant messages as one: their texts and their calls behind each other, of
-/// other members the first.
-pub(super) fn merged(run: Vec<Message>) -> Message {
-    let mut run = run.into_iter();
-    let Some(first) = run.next() else {
-        return Message::system("");
-    };
-    run.fold(first, join)
-}
-
-fn join(first: Message, second: Message) -> Message {
-    let content = match (first.field("content"), second.field("content")) {
-        (Some(a), Some(b)) if !a.body().is_empty() && !b.body().is_empty() => {
-            Raw::written(format!("\"{}\\n\\n{}\"", a.body(), b.body()))
+/// Consecutive assistant messages as one: their texts, their reasoning and their calls behind
+/// each other, of other members the first.
+pub(super) fn merged(mut run: Vec<Message>) -> Message {
+    if run.len() == 1
+        && let Some(only) = run.pop()
+    {
+        return only;
+    }
+    let mut texts: Vec<String> = Vec::new();
+    let mut calls: Vec<String> = Vec::new();
+    let mut fields: Vec<(String, String)> = Vec::new();
+    for message in &run {
+        for (key, value) in members(message) {
+            match key.as_str() {
+                "content" if is_text(&value) => texts.push(body(&value).to_owned()),
+                "content" => {}
+                "tool_calls" => calls.extend(elements(&value)),
+                _ => add(&mut fields, key, value),
+            }
         }
-        (a, b) => {
-            let says = |content: &Raw| !matches!(content.get(), "null" | "\"\"");
-            let null = || Raw::written("null");
-            a.filter(says)
-                .or_else(|| b.filter(says))
-                .unwrap_or_else(null)
-        }
-    };
-    let mut calls = elements(&first);
-    calls.extend(elements(&second));
+    }
     let mut out = String::new();
     let mut object = ObjectWriter::begin(&mut out);
-    let (earlier, later) = (members(&first), members(&second));
-    let new = later
-        .iter()
-        .filter(|(key, _)| !earlier.iter().any(|(known, _)| known == key));
-    for (key, value) in earlier.iter().chain(new) {
-        if key != "content" && key != "tool_calls" {
-            object.member(key, value);
-        }
+    for (key, value) in &fields {
+        object.member(key, value);
     }
-    object.member("content", content.get());
+    if texts.is_empty() {
+        object.member("content", "null");
+    } else {
+        object.member("content", &format!("\"{}\"", texts.join("\\n\\n")));
+    }
     object.member("tool_calls", &format!("[{}]", calls.join(",")));
     object.end();
-    let calls = [first.calls, second.calls].concat();
+    let calls = run.into_iter().flat_map(|message| message.calls).collect();
     Message {
+        role: Role::Assistant,
         raw: Raw::written(out),
         calls,
-        ..first
+        answers: None,
     }
 }
 
-/// The elements of `tool_calls` as text.
-fn elements(message: &Message) -> Vec<String> {
-    let list = message.field("tool_calls");
-    let elements: Vec<&serde_json::value::RawValue> = list
-        .as_ref()
-        .and_then(|list| serde_json::from_str(list.get()).ok())
-        .unwrap_or_default();
+/// Whether a content says anything that can be joined. Parts are not: a run with parts in it is
+/// rare enough that its first text has to do.
+fn is_text(content: &str) -> bool {
+    content.starts_with('"') && content != "\"\""
+}
+
+fn body(text: &str) -> &str {
+    text.get(1..text.len() - 1).unwrap_or("")
+}
+
+fn add(fields: &mut Vec<(String, String)>, key: String, value: String) {
+    match fields.iter_mut().find(|(known, _)| *known == key) {
+        None => fields.push((key, value)),
+        Some((_, old))
+            if key.starts_with("reasoning") && old.starts_with('"') && value.starts_with('"') =>
+        {
+            *old = format!("\"{}{}\"", body(old), body(&value));
+        }
+        Some(_) => {}
+    }
+}
+
+/// The elements of an array as text.
+fn elements(list: &str) -> Vec<String> {
+    let elements: Vec<&serde_json::value::RawValue> =
+        serde_json::from_str(list).unwrap_or_default();
     elements
         .iter()
         .map(|element| element.get().to_owned())

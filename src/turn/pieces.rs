@@ -81,7 +81,9 @@ impl Pieces {
         call: &OpenCall,
         actions: &mut Vec<Action>,
     ) -> bool {
-        let nothing_yet = "null".starts_with(call.arguments.trim());
+        let nothing_yet = call
+            .decoded()
+            .is_none_or(|text| "null".starts_with(text.trim()));
         if nothing_yet
             || !matches!(
                 core.catalogue.owner(&call.name, core.offer),

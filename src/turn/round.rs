@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::core::Core;
 use super::gather::{Gather, GatheredCall};
 use super::notes;
+use super::pairing;
 use super::pieces::Pieces;
 use super::verdict::Verdict;
 use crate::tools::{SideEffect, name};
@@ -141,7 +142,7 @@ pub(super) fn with_ids(core: &mut Core, calls: Vec<GatheredCall>) -> Vec<Call> {
     let mut out = Vec::with_capacity(calls.len());
     for call in calls {
         let id = match call.id {
-            Some(id) if !used.contains(&id) => id,
+            Some(id) if !used.contains(&id) => pairing::short_id(&id),
             _ => core.fresh_id(&taken),
         };
         taken.push(id.clone());

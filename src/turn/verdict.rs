@@ -124,13 +124,16 @@ impl Verdict {
     }
 
     /// What the caller is told when the turn fails over the call.
-    pub(super) fn complaint(&self, call: &GatheredCall) -> Option<String> {
+    pub(super) fn complaint(&self, core: &Core, call: &GatheredCall) -> Option<String> {
         match self {
+            // The names of internal tools are nobody's business.
+            Verdict::Unowned if core.catalogue.owner(&call.name, Offer::All).is_some() => {
+                Some("it called a tool that was not offered to it".to_owned())
+            }
             Verdict::Unowned => Some(format!(
                 "it called {:?}, and no tool has that name",
                 excerpt(&call.name)
             )),
-            // The names of internal tools are nobody's business.
             Verdict::Unfit {
                 internal: true,
                 wrong,

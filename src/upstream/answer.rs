@@ -18,7 +18,7 @@ const EVENT_BYTES: usize = 32 * 1024 * 1024;
 /// Largest whole answer, in bytes.
 const WHOLE_BYTES: usize = 64 * 1024 * 1024;
 /// Largest error body that is read, in bytes.
-const FAILURE_BYTES: usize = 64 * 1024;
+const FAILURE_BYTES: usize = 1024 * 1024;
 /// How long an upstream may take to end a stream that has said `[DONE]`, before its connection
 /// is given up.
 const LINGER: Duration = Duration::from_secs(1);
@@ -102,6 +102,11 @@ impl Answer {
             // What was read before an error is said before it.
             let taken = match read(reads, &mut self.silence).await {
                 Some(Some(Ok(read))) => self.take(read),
+                Some(Some(Err(_))) | None if self.complete => {
+                    // It said why it ended: what breaks behind that is no part of the answer.
+                    self.reads = None;
+                    Ok(())
+                }
                 Some(Some(Err(error))) => Err(error),
                 Some(None) => self.end(),
                 None if self.begun => Err(Error::TimedOut { phase: Phase::Idle }),
@@ -233,6 +238,7 @@ impl Answer {
     /// would have answered with.
     fn failed(&self, failure: Failure) -> Error {
         Error::Refused {
+            in_body: true,
             status: failure.status.unwrap_or(502),
             failure: Box::new(failure),
             retry_after: self.head.retry_after.clone(),
@@ -255,6 +261,7 @@ impl Answer {
         let failure = answer::failure(text).or_else(|| self.in_plain_words(text));
         match failure {
             Some(failure) => Error::Refused {
+                in_body: false,
                 status: self.head.status,
                 failure: Box::new(failure),
                 retry_after: self.head.retry_after,

@@ -20,8 +20,10 @@ pub enum Error {
         what: String,
     },
     /// The upstream reports an error, by its status or in the body of a 200.
-    #[error("the upstream answered {status}: {}", failure.message)]
+    #[error("the upstream {}: {}", if *in_body { "reported an error".to_owned() } else { format!("answered {status}") }, failure.message)]
     Refused {
+        /// It did so in the body of a success.
+        in_body: bool,
         /// The HTTP status, or the one that the body of a 200 names, or 502.
         status: u16,
         /// What it says.
@@ -79,6 +81,14 @@ impl Error {
             Error::TimedOut { .. } => "timed_out",
             Error::TooLarge { .. } => "too_large",
             Error::Unreachable => "unreachable",
+        }
+    }
+
+    /// The HTTP status that the upstream answered with or named, 0 if there was none.
+    pub fn status(&self) -> u16 {
+        match self {
+            Error::NotAnAnswer { status, .. } | Error::Refused { status, .. } => *status,
+            _ => 0,
         }
     }
 

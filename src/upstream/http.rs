@@ -45,12 +45,11 @@ impl HttpUpstream {
             "{}/chat/completions",
             url.path().trim_end_matches('/')
         ));
-        let mut private: Vec<String> = settings
-            .base_url
-            .host_str()
-            .map(str::to_owned)
-            .into_iter()
-            .collect();
+        // The longest first, so that no part of an address is left behind.
+        let address = settings.base_url.as_str().trim_end_matches('/').to_owned();
+        let mut private = vec![url.to_string(), address];
+        private.push(settings.base_url.authority().to_owned());
+        private.extend(settings.base_url.host_str().map(str::to_owned));
         private.extend(settings.api_key.iter().map(|key| key.expose().to_owned()));
         private.extend(
             settings

@@ -1,7 +1,6 @@
 //! What an upstream sends: a whole answer, a chunk of a stream, or an error in any envelope.
 
 use std::borrow::Cow;
-use std::marker::PhantomData;
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -10,7 +9,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::delta::{CallDelta, Claim, Delta};
-use super::raw::{Key, Raw};
+use super::raw::{Key, Members, Raw};
 use super::usage::Usage;
 
 pub use super::failure::{Failure, failure};
@@ -31,8 +30,11 @@ pub enum Part {
 /// Bytes that are no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Malformed {
+    /// Content that is no text.
+    #[error("content that is no text")]
+    Content,
     /// Not JSON, or of another shape than an answer.
-    #[error("not an answer: {0}")]
+    #[error("not an answer of chat completions (line {} column {})", .0.line(), .0.column())]
     Json(#[from] serde_json::Error),
     /// JSON without choices.
     #[error("an answer without choices")]
@@ -56,7 +58,7 @@ pub fn event(data: Bytes) -> Result<Part, Malformed> {
     if let Some(failure) = top.failure(text) {
         return Ok(Part::Failed(failure));
     }
-    Ok(Part::Delta(top.delta(&document, false)))
+    Ok(Part::Delta(top.delta(&document, false)?))
 }
 
 /// Reads a whole answer.
@@ -74,13 +76,13 @@ pub fn whole(body: Bytes) -> Result<Part, Malformed> {
     if !top.choices.0.as_ref().is_some_and(said) {
         return Err(Malformed::NoChoices);
     }
-    Ok(Part::Delta(top.delta(&document, true)))
+    Ok(Part::Delta(top.delta(&document, true)?))
 }
 
 #[derive(Deserialize)]
 struct Top<'a> {
     #[serde(borrow, default)]
-    choices: First<Choice<'a>>,
+    choices: First<'a>,
     #[serde(borrow, default)]
     usage: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -91,10 +93,14 @@ struct Top<'a> {
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
     object: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Choice<'a> {
+    #[serde(borrow, default)]
+    index: Option<&'a RawValue>,
     #[serde(borrow, default)]
     delta: Option<Shape<'a>>,
     #[serde(borrow, default)]
@@ -108,21 +114,24 @@ struct Choice<'a> {
 impl Top<'_> {
     /// The error that stands where an answer should, whatever envelope it is in.
     fn failure(&self, text: &str) -> Option<Failure> {
-        let error = self
-            .error
-            .is_some_and(|error| !matches!(error.get(), "\"\"" | "{}" | "false"));
-        let reported = error
+        let names_one = |error: &RawValue| !matches!(error.get(), "\"\"" | "{}" | "false");
+        if self.error.is_some_and(names_one)
             || self
                 .object
-                .is_some_and(|object| object.get() == "\"error\"");
-        let unnamed = || Failure {
-            message: "the upstream reported an error".to_owned(),
-            ..Failure::default()
-        };
-        reported.then(|| failure(text).unwrap_or_else(unnamed))
+                .is_some_and(|object| object.get() == "\"error\"")
+        {
+            let unnamed = || Failure {
+                message: "no message".to_owned(),
+                ..Failure::default()
+            };
+            return Some(failure(text).unwrap_or_else(unnamed));
+        }
+        // Data with a message of its own and nothing of an answer: some servers fail that way.
+        let empty = self.choices.0.is_none() && self.usage.is_none() && self.message.is_some();
+        if empty { failure(text) } else { None }
     }
 
-    fn delta(self, document: &ByteString, whole: bool) -> Delta {
+    fn delta(self, document: &ByteString, whole: bool) -> Result<Delta, Malformed> {
         let raw = |value: &RawValue| Raw::of(document, value);
         let mut delta = Delta {
             usage: self.usage.map(raw).and_then(Usage::new),
@@ -130,34 +139,36 @@ impl Top<'_> {
             service_tier: self.service_tier.map(raw),
             ..Delta::default()
         };
-        let Some(choice) = self.choices.0 else {
-            return delta;
+        // Only one choice is ever asked for.
+        let Some(choice) = self.choices.0.filter(|choice| whole || choice.is_first()) else {
+            return Ok(delta);
         };
         let finish = choice.finish_reason.map(raw);
         delta.finish =
             finish.and_then(|finish| Claim::parse(&finish.text().unwrap_or(Cow::Borrowed("stop"))));
         delta.logprobs = choice.logprobs.map(raw);
         if let Some(shape) = choice.delta.or(choice.message) {
-            shape.add_to(&mut delta, document, whole);
+            shape.add_to(&mut delta, document, whole)?;
         }
-        delta
+        Ok(delta)
     }
 }
 
-/// The first element of an array; nothing for null and `[]`.
-struct First<T>(Option<T>);
-
-impl<T> Default for First<T> {
-    fn default() -> Self {
-        First(None)
+impl Choice<'_> {
+    fn is_first(&self) -> bool {
+        self.index.is_none_or(|index| index.get() == "0")
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+/// The choice with index 0, or else the first; nothing for null and `[]`.
+#[derive(Default)]
+struct First<'a>(Option<Choice<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Walk<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Walk<T> {
-            type Value = First<T>;
+        struct Walk;
+        impl<'de> Visitor<'de> for Walk {
+            type Value = First<'de>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an array")
@@ -168,12 +179,16 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let first = seq.next_element()?;
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(First(first))
+                let mut found: Option<Choice<'de>> = seq.next_element()?;
+                while let Some(next) = seq.next_element::<Choice<'de>>()? {
+                    if next.is_first() && !found.as_ref().is_some_and(Choice::is_first) {
+                        found = Some(next);
+                    }
+                }
+                Ok(First(found))
             }
         }
-        deserializer.deserialize_any(Walk(PhantomData))
+        deserializer.deserialize_any(Walk)
     }
 }
 
@@ -186,8 +201,15 @@ struct Shape<'a> {
 }
 
 impl Shape<'_> {
-    fn add_to(self, delta: &mut Delta, document: &ByteString, whole: bool) {
-        delta.text = self.content.and_then(|content| text(document, content));
+    fn add_to(
+        self,
+        delta: &mut Delta,
+        document: &ByteString,
+        whole: bool,
+    ) -> Result<(), Malformed> {
+        if let Some(content) = self.content {
+            delta.text = text(document, content)?;
+        }
         for (nth, call) in self.calls.into_iter().flatten().enumerate() {
             let mut call = call.delta(document);
             if whole {
@@ -201,28 +223,28 @@ impl Shape<'_> {
             .into_iter()
             .map(|(key, value)| (shared(document, key), Raw::of(document, value)));
         delta.fields.extend(fields);
+        Ok(())
     }
 }
 
 /// Content as one string. Parts become their text; a server that sends parts sends text in them.
-fn text(document: &ByteString, content: &RawValue) -> Option<Raw> {
-    #[derive(Deserialize)]
-    struct TextPart<'a> {
-        #[serde(borrow, default)]
-        text: Option<&'a RawValue>,
-    }
+fn text(document: &ByteString, content: &RawValue) -> Result<Option<Raw>, Malformed> {
     match content.get().as_bytes().first() {
-        Some(b'"') => Some(Raw::of(document, content)),
+        Some(b'"') => Ok(Some(Raw::of(document, content))),
+        Some(b'n') => Ok(None),
         Some(b'[') => {
-            let parts: Vec<TextPart<'_>> = serde_json::from_str(content.get()).ok()?;
-            let raws = parts
-                .into_iter()
-                .filter_map(|part| part.text)
-                .map(|text| Raw::of(document, text));
-            let bodies: String = raws.map(|raw| raw.body().to_owned()).collect();
-            Some(Raw::written(format!("\"{bodies}\"")))
+            let parts: Vec<&RawValue> = serde_json::from_str(content.get())?;
+            let mut bodies = String::from("\"");
+            for part in parts {
+                let members = Members::parse(part.get()).map_err(|_| Malformed::Content)?;
+                if let Some(text) = members.get("text") {
+                    bodies.push_str(Raw::of(document, text).body());
+                }
+            }
+            bodies.push('"');
+            Ok(Some(Raw::written(bodies)))
         }
-        _ => None,
+        _ => Err(Malformed::Content),
     }
 }
 

@@ -6,7 +6,7 @@ use bytestring::ByteString;
 use super::message::{Call, write_calls};
 use super::raw::Raw;
 use super::usage::Usage;
-use super::write::{ObjectWriter, quote_into};
+use super::write::{ObjectWriter, on_one_line, quote_into};
 
 /// Why an answer ended, in OpenAI's terms.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -112,7 +112,7 @@ impl ChunkWriter {
         let mut delta = String::new();
         let mut object = ObjectWriter::begin(&mut delta);
         for (key, value) in fields {
-            object.member(key, value.get());
+            object.member(key, &on_one_line(value.get()));
         }
         object.end();
         self.delta(&[delta.as_bytes()], None)
@@ -156,7 +156,7 @@ impl ChunkWriter {
     pub fn usage(&mut self, ending: &Ending<'_>) -> Bytes {
         let mut text = self.opening[..self.heading_end].to_owned();
         text.push_str(",\"choices\":[],\"usage\":");
-        text.push_str(Usage::text(ending.usage));
+        text.push_str(&on_one_line(Usage::text(ending.usage)));
         write_marks(&mut text, ending);
         text.push_str("}\n\n");
         Bytes::from(text)
@@ -164,7 +164,7 @@ impl ChunkWriter {
 
     fn delta(&mut self, parts: &[&[u8]], logprobs: Option<&Raw>) -> Bytes {
         let length: usize = parts.iter().map(|part| part.len()).sum();
-        let logprobs = logprobs.map_or("", Raw::get);
+        let logprobs = on_one_line(logprobs.map_or("", Raw::get));
         let need = self.opening.len() + length + logprobs.len() + DELTA_END.len() + 16;
         if self.block.capacity() < need {
             self.block.reserve(need.max(BLOCK_BYTES));

@@ -54,13 +54,17 @@ fn flat(fields: &serde_json::Map<String, Value>) -> Option<Failure> {
         .or_else(|| text("msg"))
         .or_else(|| details(fields.get("detail")?))?;
     let code = text("code").or_else(|| text("error_code"));
-    let status = code
-        .as_deref()
-        .and_then(|code| code.parse().ok())
-        .filter(|status| (400..600).contains(status));
+    let numbers = [code.clone(), text("status"), text("status_code")];
+    let status = numbers
+        .into_iter()
+        .flatten()
+        .filter_map(|number| number.parse().ok())
+        .find(|status| (400..600).contains(status));
+    let named = |text: &String| text.parse::<u16>().is_err();
+    let kind = text("type").or_else(|| text("status")).filter(named);
     Some(Failure {
         message: cut(&message),
-        kind: text("type").or_else(|| text("status")),
+        kind,
         param: text("param"),
         code,
         status,

@@ -115,7 +115,10 @@ impl<'de, T: Members<'de>> Visitor<'de> for ObjectSeed<'de, T> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut place = Place::default();
         while let Some(Key(key)) = map.next_key()? {
-            let before = place.before(self.document, &key);
+            let before = match &key {
+                Cow::Borrowed(key) => place.before(self.document, key),
+                Cow::Owned(_) => None,
+            };
             let value = self.members.member(self.document, &key, &mut map)?;
             place.add(before, &key, &value);
         }
@@ -143,8 +146,7 @@ struct Place {
 
 impl Place {
     /// The place of the brace before a first key.
-    fn before(&self, document: &ByteString, key: &Cow<'_, str>) -> Option<usize> {
-        let Cow::Borrowed(key) = key else { return None };
+    fn before(&self, document: &ByteString, key: &str) -> Option<usize> {
         if self.end.is_some() {
             return self.start;
         }

@@ -45,7 +45,10 @@ pub struct Field {
 impl ChatRequest {
     /// Reads a body.
     pub fn parse(body: Bytes) -> Result<ChatRequest, Refusal> {
-        let document = ByteString::try_from(body).map_err(|_| not_json("the body is not UTF-8"))?;
+        let document = match std::str::from_utf8(&body).map_err(|error| error.valid_up_to()) {
+            Ok(_) => ByteString::try_from(body).unwrap_or_default(),
+            Err(at) => return Err(not_json(&not_utf8(&body, at))),
+        };
         let text = document.trim_start_matches('\u{feff}');
         let top = match read(&document, text).map_err(|error| not_json(&error.to_string()))? {
             Object::Found(top, ..) => top,
@@ -71,6 +74,19 @@ fn read<'a>(document: &'a ByteString, text: &'a str) -> Result<Object<Top<'a>>, 
     let top = ObjectSeed::new(document).deserialize(&mut reader)?;
     reader.end()?;
     Ok(top)
+}
+
+/// Where the first byte stands that is no UTF-8.
+fn not_utf8(body: &[u8], at: usize) -> String {
+    let before = &body[..at];
+    let line = memchr::memchr_iter(b'\n', before).count() + 1;
+    let column = before
+        .iter()
+        .rev()
+        .take_while(|byte| **byte != b'\n')
+        .count()
+        + 1;
+    format!("not UTF-8 at line {line} column {column}")
 }
 
 fn not_json(detail: &str) -> Refusal {
@@ -181,7 +197,7 @@ fn field(
             return Err(legacy(key.to_string(), &key));
         }
         "functions" | "function_call" => {}
-        "n" if matches!(text, "1" | "null") => {}
+        "n" if text == "null" || text.parse() == Ok(1.0) => {}
         "n" => {
             let message = format!("n is {}; only 1 is supported: leave it out", excerpt(text));
             return Err(Refusal::at(Code::UnsupportedValue, "n", message));

@@ -5,14 +5,12 @@ use bytes::{Buf, Bytes, BytesMut};
 /// Cuts a byte stream into the `data` of its events.
 ///
 /// Takes LF, CRLF and lone CR line ends, a byte-order mark at the start, comments, unknown
-/// fields, and several `data` lines in one event. An event that stands whole in one read leaves
-/// as a slice of it.
+/// fields, several `data` lines in one event, and JSON that some servers put on a bare line when
+/// they fail. An event that stands whole in one read leaves as a slice of it.
 #[derive(Debug)]
 pub struct Decoder {
-    /// Bytes of a line that is not finished, and what follows it.
+    /// The beginning of a line that is not finished; it holds no line end.
     pending: BytesMut,
-    /// How much of `pending` is known to hold no line end.
-    searched: usize,
     /// The data of the event so far: one line mostly.
     data: Option<Data>,
     /// A CR ended the last line: an LF right behind it belongs to it.
@@ -40,7 +38,6 @@ impl Decoder {
     pub fn new(limit: usize) -> Decoder {
         Decoder {
             pending: BytesMut::new(),
-            searched: 0,
             data: None,
             after_cr: false,
             started: false,
@@ -50,40 +47,53 @@ impl Decoder {
 
     /// Feeds what was read; gives the data of every event that it ends to `event`.
     pub fn feed(&mut self, read: Bytes, event: &mut dyn FnMut(Bytes)) -> Result<(), TooLong> {
-        let mut rest = self.joined(read);
-        if !self.started {
-            if rest.len() < MARK.len() && MARK.starts_with(&rest) {
-                self.keep(rest, 0);
-                return Ok(());
-            }
-            self.started = true;
-            if rest.starts_with(MARK) {
-                rest.advance(MARK.len());
-            }
-        }
-        let mut from = std::mem::take(&mut self.searched).min(rest.len());
+        let Some(mut rest) = self.without_mark(read) else {
+            return Ok(());
+        };
         loop {
-            if self.after_cr && rest.first() == Some(&b'\n') {
-                rest.advance(1);
-                from = from.saturating_sub(1);
+            if self.after_cr && !rest.is_empty() {
                 self.after_cr = false;
+                if rest[0] == b'\n' {
+                    rest.advance(1);
+                }
             }
-            self.after_cr = self.after_cr && rest.is_empty();
-            let Some(end) = memchr::memchr2(b'\n', b'\r', &rest[from..]).map(|at| from + at) else {
+            let Some(end) = memchr::memchr2(b'\n', b'\r', &rest) else {
                 break;
             };
             self.after_cr = rest[end] == b'\r';
             let line = rest.split_to(end);
             rest.advance(1);
-            from = 0;
-            self.line(&line, event)?;
+            if self.pending.is_empty() {
+                self.line(&line, event)?;
+            } else {
+                self.pending.extend_from_slice(&line);
+                let line = self.pending.split().freeze();
+                self.line(&line, event)?;
+            }
         }
-        if rest.len() > self.limit {
+        if self.pending.len() + rest.len() > self.limit {
             return Err(TooLong(self.limit));
         }
-        let searched = rest.len();
-        self.keep(rest, searched);
+        self.pending.extend_from_slice(&rest);
         Ok(())
+    }
+
+    /// What was read, without a mark at the start of the stream; `None` while it cannot be told
+    /// whether there is one.
+    fn without_mark(&mut self, read: Bytes) -> Option<Bytes> {
+        if self.started {
+            return Some(read);
+        }
+        self.pending.extend_from_slice(&read);
+        if self.pending.len() < MARK.len() && MARK.starts_with(&self.pending) {
+            return None;
+        }
+        self.started = true;
+        let mut read = self.pending.split().freeze();
+        if read.starts_with(MARK) {
+            read.advance(MARK.len());
+        }
+        Some(read)
     }
 
     /// Ends the stream: data that no blank line followed is still given, since some servers
@@ -95,27 +105,6 @@ impl Decoder {
         }
         self.dispatch(event);
         Ok(())
-    }
-
-    /// What is pending and what was read, as one; no copy where nothing is pending.
-    fn joined(&mut self, read: Bytes) -> Bytes {
-        if self.pending.is_empty() {
-            return read;
-        }
-        self.pending.extend_from_slice(&read);
-        self.pending.split().freeze()
-    }
-
-    fn keep(&mut self, rest: Bytes, searched: usize) {
-        self.searched = searched;
-        if rest.is_empty() {
-            return;
-        }
-        // The slice is the only owner of a buffer that grew by `joined`: it is taken back, so
-        // that a long event is not copied anew for every read.
-        self.pending = rest
-            .try_into_mut()
-            .unwrap_or_else(|rest| BytesMut::from(&rest[..]));
     }
 
     fn line(&mut self, line: &Bytes, event: &mut dyn FnMut(Bytes)) -> Result<(), TooLong> {
@@ -148,8 +137,12 @@ impl Decoder {
     }
 }
 
-/// Where the value of a `data` line begins; `None` for comments and other fields.
+/// Where the value of a `data` line begins; `None` for comments and other fields. No field's name
+/// begins with a brace: what does is JSON without its `data:`.
 fn data_of(line: &[u8]) -> Option<usize> {
+    if line.first() == Some(&b'{') {
+        return Some(0);
+    }
     let rest = line.strip_prefix(b"data")?;
     match rest {
         [] => Some(line.len()),

@@ -30,6 +30,8 @@ const FORM: &str = "{\"type\":\"function\",\"function\":{\"name\":\"...\",\"para
 /// Keys beside which an absent `properties` is no sign of a function that takes nothing.
 const OTHER_WAYS_TO_SAY: [&str; 5] = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
 
+const NAME: &str = "the name of the function";
+
 impl Tool {
     /// Reads the element `at` of `tools`.
     pub fn parse(document: &ByteString, value: &RawValue, at: usize) -> Result<Tool, Refusal> {
@@ -62,7 +64,6 @@ impl Tool {
         if let Some(key) = head.twice.or(function.twice) {
             return Err(message::twice(&place(key)));
         }
-        const NAME: &str = "the name of the function";
         let name = function
             .name
             .ok_or_else(|| missing(&place(".function.name"), NAME))?;
@@ -198,7 +199,7 @@ fn completion(
     }
     let mut out = String::with_capacity(text.len() + 20);
     let mut object = ObjectWriter::begin(&mut out);
-    for (key, value) in &members.0 {
+    for (key, value) in members.0.iter().filter(|(key, _)| key != "properties") {
         object.member(key, value.get());
     }
     object.member("properties", "{}");
@@ -222,8 +223,13 @@ impl<'de> Deserialize<'de> for Silent {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 while let Some(raw::Key(key)) = map.next_key()? {
-                    if key == "properties" || OTHER_WAYS_TO_SAY.contains(&key.as_ref()) {
+                    if OTHER_WAYS_TO_SAY.contains(&key.as_ref()) {
                         return Err(serde::de::Error::custom("it says what it takes"));
+                    }
+                    if key == "properties" {
+                        // Null says nothing; what is there is not read to its end.
+                        map.next_value::<()>()?;
+                        continue;
                     }
                     let value: &RawValue = map.next_value()?;
                     if key == "type" && value.get() != "\"object\"" {
@@ -247,13 +253,21 @@ fn completed(definition: &str, parameters: &str) -> Raw {
             continue;
         }
         let mut function = ObjectWriter::begin(tool.key(&key));
-        for (key, value) in members(value.get())
-            .into_iter()
-            .filter(|(key, _)| key != "parameters")
-        {
-            function.member(&key, value.get());
+        let mut written = false;
+        for (key, value) in members(value.get()) {
+            written = written || key == "parameters";
+            function.member(
+                &key,
+                if key == "parameters" {
+                    parameters
+                } else {
+                    value.get()
+                },
+            );
         }
-        function.member("parameters", parameters);
+        if !written {
+            function.member("parameters", parameters);
+        }
         function.end();
     }
     tool.end();

@@ -1,5 +1,9 @@
 //! Writes JSON text.
 
+use std::borrow::Cow;
+
+use super::raw::Members;
+
 /// `text` as a JSON string, quotes included.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
@@ -91,6 +95,30 @@ impl<'a> ObjectWriter<'a> {
     pub fn end(self) {
         self.out.push('}');
     }
+}
+
+/// The object `text` with `key` set to the JSON text `value`, other members as they are.
+pub fn with_member(text: &str, key: &str, value: &str) -> String {
+    let mut out = String::with_capacity(text.len() + value.len() + key.len() + 4);
+    let mut object = ObjectWriter::begin(&mut out);
+    let mut found = false;
+    for (name, old) in Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0) {
+        object.member(&name, if name == key { value } else { old.get() });
+        found = found || name == key;
+    }
+    if !found {
+        object.member(key, value);
+    }
+    object.end();
+    out
+}
+
+/// JSON text on one line: line ends can stand only between its tokens, and become spaces.
+pub fn on_one_line(text: &str) -> Cow<'_, str> {
+    if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace(['\n', '\r'], " "))
 }
 
 #[cfg(test)]

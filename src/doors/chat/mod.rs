@@ -10,7 +10,7 @@ mod whole;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::http::header;
+use actix_web::http::{Version, header};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use bytestring::ByteString;
@@ -59,7 +59,13 @@ pub async fn complete(
         Err(problem) => return exchange.refuse(&problem),
     };
     if exchange.stream {
-        stream::respond(drive, answer, exchange).await
+        stream::respond(
+            drive,
+            answer,
+            exchange,
+            request.version() > Version::HTTP_10,
+        )
+        .await
     } else {
         whole::respond(drive, &answer, exchange).await
     }
@@ -122,17 +128,26 @@ fn upstream_fields(mut fields: Vec<Field>, stream: bool, options: Option<Raw>) -
     fields
 }
 
-/// Counts a failure; gives the caller's view of it.
-fn failed(failure: &Failure, shared: &Shared) -> Problem {
+/// Counts a failure; gives the caller's view of it. What an upstream says of a request can quote
+/// it, and stays out of the log.
+fn failed(failure: &Failure, exchange: &Exchange) -> Problem {
+    let problem = Problem::from(failure);
     if let Failure::Upstream(error) = failure {
-        shared
+        exchange
+            .shared()
             .metrics
             .upstream_errors
             .with_label_values(&[error.kind()])
             .inc();
-        tracing::warn!(kind = error.kind(), error = %error, "model request failed");
+        let status = error.status();
+        tracing::warn!(
+            request_id = exchange.id(),
+            kind = error.kind(),
+            status,
+            "model request failed"
+        );
     }
-    Problem::from(failure)
+    problem
 }
 
 /// The outcome of an answer that is complete.

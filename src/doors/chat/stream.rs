@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 
 use actix_web::HttpResponse;
-use actix_web::http::header;
+use actix_web::http::{ConnectionType, header};
 use actix_web::web::Bytes;
 use futures_util::stream;
 use tokio::time::{Instant, Sleep};
@@ -34,6 +34,7 @@ pub(super) async fn respond(
     mut drive: Box<Drive>,
     answer: Answer,
     mut exchange: Exchange,
+    chunked: bool,
 ) -> HttpResponse {
     let mut silence = Box::pin(tokio::time::sleep(KEEP_ALIVE_AFTER));
     let first = tokio::select! {
@@ -50,7 +51,7 @@ pub(super) async fn respond(
     let mut events = match first {
         Some(Err(failure)) => {
             exchange.rounds = drive.rounds();
-            let problem = failed(&failure, exchange.shared());
+            let problem = failed(&failure, &exchange);
             return exchange.refuse(&problem);
         }
         first => {
@@ -78,10 +79,18 @@ pub(super) async fn respond(
         }
     };
     events.rest();
-    response.streaming(stream::unfold(events, |mut events| async move {
+    let mut response = response.streaming(stream::unfold(events, |mut events| async move {
         let bytes = events.next().await?;
         Some((Ok::<Bytes, std::convert::Infallible>(bytes), events))
-    }))
+    }));
+    if !chunked {
+        // HTTP/1.0 knows no chunks: the end of the connection is the end of the stream.
+        response.head_mut().no_chunking(true);
+        response
+            .head_mut()
+            .set_connection_type(ConnectionType::Close);
+    }
+    response
 }
 
 impl Events {
@@ -161,7 +170,7 @@ impl Events {
 
     /// An error behind the first byte: an event with it, and no end that looks like one (S3).
     fn fail(&mut self, failure: &Failure) {
-        let problem = failed(failure, self.exchange.shared());
+        let problem = failed(failure, &self.exchange);
         self.ready
             .push_back(Bytes::from(format!("data: {}\n\n", problem.json())));
         self.close(200, Outcome::Failed, problem.code());

@@ -30,7 +30,7 @@ pub(super) async fn respond(
     let (fold, answered) = match folded {
         Ok(folded) => folded,
         Err(failure) => {
-            let problem = failed(&failure, exchange.shared());
+            let problem = failed(&failure, &exchange);
             return exchange.refuse(&problem);
         }
     };

@@ -27,7 +27,7 @@ struct CallShape<'a> {
     #[serde(borrow, default, deserialize_with = "present", rename = "type")]
     kind: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    function: Option<FunctionShape<'a>>,
+    function: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -85,7 +85,7 @@ fn call(
         return Err(Refusal::wrong_type(place(), element.get(), FORM));
     }
     let shape: CallShape<'_> =
-        serde_json::from_str(element.get()).map_err(|error| unreadable(&place(), &error))?;
+        serde_json::from_str(element.get()).map_err(|_| unreadable(&place()))?;
     if let Some(kind) = shape
         .kind
         .filter(|kind| !matches!(kind.get(), "\"function\"" | "null" | "\"\""))
@@ -104,6 +104,11 @@ fn call(
     let function = shape
         .function
         .ok_or_else(|| missing(&under("function"), FORM))?;
+    if !function.get().starts_with('{') {
+        return Err(Refusal::wrong_type(under("function"), function.get(), FORM));
+    }
+    let function: FunctionShape<'_> =
+        serde_json::from_str(function.get()).map_err(|_| unreadable(&under("function")))?;
     let text = |value, key: &str, wanted| match value {
         Some(value) => required_text_lazily(document, value, &|| under(key), wanted),
         None => Err(missing(&under(key), wanted)),
@@ -111,7 +116,8 @@ fn call(
     let id = text(shape.id, "id", "the id of the call")?;
     let name = text(function.name, "function.name", "the function's name")?;
     let arguments_are_text = match function.arguments.map(RawValue::get) {
-        Some("\"\"" | "null") | None => false,
+        Some("null") | None => false,
+        Some(text) if is_blank(text) => false,
         Some(text) if text.starts_with('{') => false,
         Some(text) if text.starts_with('"') => true,
         Some(text) => {
@@ -171,7 +177,8 @@ fn function(out: &mut String, text: &str) {
     }
     match arguments {
         Some(text) if text.starts_with('{') => quote_into(object.key("arguments"), &compact(text)),
-        None | Some("\"\"" | "null") => object.string("arguments", "{}"),
+        None | Some("null") => object.string("arguments", "{}"),
+        Some(text) if is_blank(text) => object.string("arguments", "{}"),
         Some(text) => object.member("arguments", text),
     }
     object.end();
@@ -179,4 +186,9 @@ fn function(out: &mut String, text: &str) {
 
 fn members(text: &str) -> Vec<(std::borrow::Cow<'_, str>, &RawValue)> {
     Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0)
+}
+
+/// Whether a JSON string holds nothing but spaces.
+fn is_blank(text: &str) -> bool {
+    text.starts_with('"') && text.trim_matches(['"', ' ']).is_empty()
 }

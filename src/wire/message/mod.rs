@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::raw::{Members, Raw};
 use super::refusal::Refusal;
-use super::write::ObjectWriter;
+use super::write::{ObjectWriter, on_one_line, with_member};
 
 pub(super) use parse::{Head, legacy, twice};
 
@@ -72,8 +72,7 @@ impl Message {
     /// A message from text of this program's making.
     pub(crate) fn written(text: impl Into<ByteString>) -> Result<Message, Refusal> {
         let document = text.into();
-        let value = serde_json::from_str(&document)
-            .map_err(|error| parse::unreadable("message", &error))?;
+        let value = serde_json::from_str(&document).map_err(|_| parse::unreadable("message"))?;
         Message::parse(&document, value, 0)
     }
 
@@ -152,20 +151,7 @@ impl Message {
 
     /// The text of the message with `key` set to the JSON text `value`, other members as they are.
     pub fn text_with(&self, key: &str, value: &str) -> String {
-        let mut out = String::with_capacity(self.raw.get().len() + value.len());
-        let mut object = ObjectWriter::begin(&mut out);
-        let mut found = false;
-        if let Ok(members) = Members::parse(self.raw.get()) {
-            for (name, old) in &members.0 {
-                object.member(name, if name == key { value } else { old.get() });
-                found = found || name == key;
-            }
-        }
-        if !found {
-            object.member(key, value);
-        }
-        object.end();
-        out
+        with_member(self.raw.get(), key, value)
     }
 }
 
@@ -183,7 +169,7 @@ impl Call {
         function.string("arguments", &self.arguments);
         function.end();
         for (key, value) in &self.extra {
-            object.member(key, value.get());
+            object.member(key, &on_one_line(value.get()));
         }
         object.end();
     }

@@ -80,7 +80,7 @@ impl Message {
         let mut reader = serde_json::Deserializer::from_str(value.get());
         let object = ObjectSeed::new(document)
             .deserialize(&mut reader)
-            .map_err(|error| unreadable(&format!("messages[{at}]"), &error))?;
+            .map_err(|_| unreadable(&format!("messages[{at}]")))?;
         Message::read(document, object, at)
     }
 
@@ -150,12 +150,10 @@ pub(in crate::wire) fn legacy(param: String, what: &str) -> Refusal {
 }
 
 /// A value whose members cannot be told apart: a key stands twice, or is no text.
-pub(super) fn unreadable(place: &str, error: &serde_json::Error) -> Refusal {
-    Refusal::at(
-        Code::InvalidValue,
-        place,
-        format!("{place} cannot be read: {error}"),
-    )
+pub(super) fn unreadable(place: &str) -> Refusal {
+    let message =
+        format!("{place} cannot be read: a key stands twice, or is no text; send each key once");
+    Refusal::at(Code::InvalidValue, place, message)
 }
 
 /// A member that stands twice: it cannot be told which one an upstream would take.
