@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use handback::config::{Config, Report};
 use handback::continuation::settings::ContinuationSettings;
 use handback::doors::settings::{AdminSettings, ServerSettings};
+use handback::services::settings::{DEFAULT_HTTP_TIMEOUT, DEFAULT_MCP_TIMEOUT, Glob, Kind};
 use handback::turn::limits::Limits;
 use handback::upstream::settings::{Auth, DEFAULT_RETRIES, Source, Timeouts};
 
@@ -194,6 +195,21 @@ fn what_is_commented_out_in_the_sample_is_right_too() -> Result<(), Box<dyn Erro
     let config = Config::load(&path, &set)?;
     assert_eq!(config.upstreams.len(), 2);
     assert_eq!(config.keys.len(), 1);
+    assert_eq!(config.agents.len(), 2);
+    assert_eq!(config.teams.len(), 1);
+    let kinds: Vec<&Kind> = config
+        .services
+        .iter()
+        .map(|service| &service.kind)
+        .collect();
+    let [Kind::Clock, Kind::Http(kb), Kind::Mcp(crm)] = kinds.as_slice() else {
+        panic!("{kinds:?}")
+    };
+    assert_eq!(kb.tools[0].timeout, DEFAULT_HTTP_TIMEOUT);
+    assert_eq!(kb.tools[0].result_limit, Some(config.limits.service_result));
+    assert_eq!(crm.timeout, DEFAULT_MCP_TIMEOUT);
+    assert_eq!(crm.tools, [Glob::new("*")]);
+    assert_eq!([&kb.prefix, &crm.prefix], ["", ""]);
     assert!(config.passthrough.is_some());
     assert!(config.server.tls.is_some());
     let Source::Http(http) = &config.upstreams[1].source else {

@@ -5,6 +5,7 @@ use crate::drive::settings::{AgentSettings, Fallback, PassthroughSettings};
 use super::item::Item;
 use super::json::json;
 use super::names::Names;
+use super::offer::Services;
 use super::outside::Outside;
 use super::section::Section;
 use super::turns::arguments;
@@ -23,21 +24,29 @@ const OWN_FIELDS: [&str; 9] = [
     "function_call",
 ];
 
+/// What an agent refers to.
+pub(super) struct Known<'a> {
+    pub(super) upstreams: &'a Names,
+    pub(super) services: &'a Services,
+}
+
 /// Reads one agent and gives its name to `agents`.
 pub(super) fn agent(
     mut section: Section<'_>,
     agents: &mut Names,
-    upstreams: &Names,
+    known: &Known<'_>,
     outside: &Outside<'_>,
 ) -> Option<AgentSettings> {
+    let Known {
+        upstreams,
+        services,
+    } = known;
     let name = agents.give(&mut section, "\"support-ticket.agent\"");
     let upstream = section.require("upstream", "\"openai\"", |item| upstreams.refer(item));
     let model = section.require("model", "\"gpt-5-mini\"", Item::name);
     let fallbacks = section.read("fallbacks", |item| fallbacks(item, upstreams));
     let instructions = instructions(&mut section, outside);
-    if let Some(services) = section.take("services") {
-        refuse_services(&services);
-    }
+    let services = section.read("services", |item| services.refer(item));
     let arguments = arguments(&mut section);
     let tool_choice_strings = section.read("tool_choice_strings", Item::flag);
     let defaults = section.read("defaults", |item| {
@@ -50,7 +59,7 @@ pub(super) fn agent(
         model: model?,
         fallbacks: fallbacks.unwrap_or_default(),
         instructions,
-        services: Vec::new(),
+        services: services.unwrap_or_default(),
         arguments,
         tool_choice_strings: tool_choice_strings.unwrap_or(false),
         defaults: defaults.unwrap_or_default(),
@@ -103,16 +112,6 @@ fn instructions(section: &mut Section<'_>, outside: &Outside<'_>) -> Option<Stri
         (Some(text), None) => text.text().map(str::to_owned),
         (None, Some(file)) => outside.text(&file),
         (None, None) => None,
-    }
-}
-
-fn refuse_services(item: &Item<'_>) {
-    for item in item.list("services").unwrap_or_default() {
-        if let Some(name) = item.shown() {
-            item.mistake(&format!(
-                "no service is named {name}: this version has no services yet; take it out"
-            ));
-        }
     }
 }
 

@@ -4,14 +4,18 @@
 use std::net::SocketAddr;
 
 use crate::doors::settings::ServerSettings;
+use crate::drive::settings::TeamSettings;
 
-use super::agent::{agent, passthrough};
+use super::agent::{Known, agent, passthrough};
 use super::item::Item;
 use super::key::keys;
 use super::names::Names;
+use super::offer::Services;
 use super::outside::Outside;
 use super::report::Findings;
 use super::section::Section;
+use super::service::service;
+use super::team::{Agents, team};
 use super::tree::{Entry, Node, Value};
 use super::upstream::upstream;
 use super::{Config, server, turns};
@@ -31,25 +35,40 @@ pub(super) fn check(entries: &[Entry], outside: &Outside<'_>, findings: &Finding
     for section in root.sections("upstreams") {
         upstreams.extend(upstream(section, &mut names, outside));
     }
+    let mut services = Services {
+        names: Names::new("service"),
+        read: Vec::new(),
+    };
+    for section in root.sections("services") {
+        services.read.extend(service(section, &mut services.names));
+    }
     let mut agent_names = Names::new("agent");
     let mut agents = Vec::new();
     for section in root.sections("agents") {
-        agents.extend(agent(section, &mut agent_names, &names, outside));
+        let known = Known {
+            upstreams: &names,
+            services: &services,
+        };
+        agents.extend(agent(section, &mut agent_names, &known, outside));
     }
+    let (teams, team_names) = teams(
+        root.sections("teams"),
+        &Agents {
+            names: &agent_names,
+            read: &agents,
+            services: &services,
+        },
+    );
     let section = root.read("passthrough", Item::section);
     let passes = section.is_some();
     let passthrough = section.and_then(|section| passthrough(section, &names));
     let keys = keys(
         root.sections("keys"),
-        if passes { None } else { Some(&agent_names) },
-    );
-    root.refuse(
-        "services",
-        "this version has no services yet; take the section out",
-    );
-    root.refuse(
-        "teams",
-        "this version has no teams yet; take the section out",
+        if passes {
+            None
+        } else {
+            Some([&agent_names, &team_names])
+        },
     );
     root.done();
 
@@ -60,13 +79,25 @@ pub(super) fn check(entries: &[Entry], outside: &Outside<'_>, findings: &Finding
         continuation,
         limits,
         upstreams,
+        services: services.read,
         agents,
+        teams,
         keys,
         passthrough,
         warnings,
     };
     between_sections(&config, entries, findings);
     config
+}
+
+/// Reads all teams.
+fn teams(sections: Vec<Section<'_>>, agents: &Agents<'_>) -> (Vec<TeamSettings>, Names) {
+    let mut names = Names::new("team");
+    let mut teams = Vec::new();
+    for section in sections {
+        teams.extend(team(section, &mut names, agents));
+    }
+    (teams, names)
 }
 
 /// What is wrong with a listener on `address` in front of callers, if anything:

@@ -145,6 +145,11 @@ impl<'a> Item<'a> {
         Some(nodes.iter().enumerate().map(item).collect())
     }
 
+    /// Whether this is a list of nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(&self.node.value, Value::Array(nodes) if nodes.is_empty())
+    }
+
     /// A table.
     pub(super) fn section(&self) -> Option<Section<'a>> {
         match &self.node.value {
@@ -200,6 +205,18 @@ impl<'a> Item<'a> {
             Value::Table(_) => "a table".to_owned(),
             Value::Text { text, written } => excerpt(written.as_ref().unwrap_or(text)),
         })
+    }
+
+    /// `part` of the text as a mistake may show it: the value as a whole, as
+    /// [`Item::shown`], where that part came from the environment.
+    pub(super) fn shown_part(&self, part: &str) -> Option<String> {
+        match &self.node.value {
+            Value::Text {
+                written: Some(written),
+                ..
+            } if !written.contains(part) => self.shown(),
+            _ => Some(excerpt(part)),
+        }
     }
 
     /// Records a mistake and gives `None`.

@@ -6,15 +6,15 @@ use super::item::Item;
 use super::names::Names;
 use super::section::Section;
 
-/// Reads all keys: no two may have the same name or be the same key. `agents` are
+/// Reads all keys: no two may have the same name or be the same key. `served` are
 /// all models that there are; absent if there is a pass-through, since then nobody
 /// can tell.
-pub(super) fn keys(sections: Vec<Section<'_>>, agents: Option<&Names>) -> Vec<KeySettings> {
+pub(super) fn keys(sections: Vec<Section<'_>>, served: Option<[&Names; 2]>) -> Vec<KeySettings> {
     let mut names = Names::new("key");
     let mut digests = Vec::new();
     let mut keys = Vec::new();
     for section in sections {
-        keys.extend(key(section, agents, &mut names, &mut digests));
+        keys.extend(key(section, served, &mut names, &mut digests));
     }
     keys
 }
@@ -22,7 +22,7 @@ pub(super) fn keys(sections: Vec<Section<'_>>, agents: Option<&Names>) -> Vec<Ke
 /// Reads one key. `digests` are those of the keys before it, with their paths.
 fn key(
     mut section: Section<'_>,
-    agents: Option<&Names>,
+    served: Option<[&Names; 2]>,
     names: &mut Names,
     digests: &mut Vec<(KeyDigest, String)>,
 ) -> Option<KeySettings> {
@@ -41,7 +41,7 @@ fn key(
             None => digests.push((digest, section.path.clone())),
         }
     }
-    let models = section.read("models", |item| models(item, agents));
+    let models = section.read("models", |item| models(item, served));
     let tool_choice_strings = section.read("tool_choice_strings", Item::flag);
     let concurrent = section.read("concurrent", idle_bound);
     let requests_per_minute = section.read("requests_per_minute", idle_bound);
@@ -96,7 +96,7 @@ fn plain(item: &Item<'_>) -> Option<KeyDigest> {
     Some(KeyDigest::of(key.as_bytes()))
 }
 
-fn models(item: &Item<'_>, agents: Option<&Names>) -> Option<Vec<Pattern>> {
+fn models(item: &Item<'_>, served: Option<[&Names; 2]>) -> Option<Vec<Pattern>> {
     let items = item.list("model names")?;
     if items.is_empty() {
         return item.wrong("the list is empty; name a model, or take models out to allow all");
@@ -106,9 +106,13 @@ fn models(item: &Item<'_>, agents: Option<&Names>) -> Option<Vec<Pattern>> {
         let Some(pattern) = item.text().map(Pattern::new) else {
             continue;
         };
-        if agents.is_some_and(|agents| !agents.any(|name| pattern.matches(name))) {
+        if served.is_some_and(|served| {
+            !served
+                .iter()
+                .any(|names| names.any(|name| pattern.matches(name)))
+        }) {
             item.findings
-                .warning(item.line, &item.path, "no agent has such a name");
+                .warning(item.line, &item.path, "no agent or team has such a name");
         }
         patterns.push(pattern);
     }

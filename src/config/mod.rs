@@ -20,16 +20,22 @@
 
 mod agent;
 mod check;
+mod headers;
 mod item;
 mod json;
 mod key;
 mod load;
+mod mcp;
 mod names;
+mod offer;
 mod outside;
 mod placeholder;
 mod report;
 mod section;
 mod server;
+mod service;
+mod team;
+mod tool;
 mod tree;
 mod turns;
 mod units;
@@ -38,7 +44,8 @@ mod upstream;
 use crate::access::KeySettings;
 use crate::continuation::settings::ContinuationSettings;
 use crate::doors::settings::{AdminSettings, ServerSettings};
-use crate::drive::settings::{AgentSettings, PassthroughSettings};
+use crate::drive::settings::{AgentSettings, PassthroughSettings, TeamSettings};
+use crate::services::settings::ServiceSettings;
 use crate::turn::limits::Limits;
 use crate::upstream::settings::UpstreamSettings;
 
@@ -57,8 +64,12 @@ pub struct Config {
     pub limits: Limits,
     /// The endpoints that serve models, `[[upstreams]]`, in the order of the file.
     pub upstreams: Vec<UpstreamSettings>,
+    /// Where service tools live, `[[services]]`, in the order of the file.
+    pub services: Vec<ServiceSettings>,
     /// What callers can name in `model`, `[[agents]]`, in the order of the file.
     pub agents: Vec<AgentSettings>,
+    /// What else they can name there, `[[teams]]`, in the order of the file.
+    pub teams: Vec<TeamSettings>,
     /// Who may call, `[[keys]]`, in the order of the file. Empty: everybody.
     pub keys: Vec<KeySettings>,
     /// Where all other model names go, `[passthrough]`. Absent: nowhere.

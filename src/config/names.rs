@@ -32,6 +32,16 @@ impl Names {
 
     /// Reads the key `name` of `section` and keeps it. `such_as` is what it could be.
     pub(super) fn give(&mut self, section: &mut Section<'_>, such_as: &str) -> Option<String> {
+        self.give_beside(section, such_as, None)
+    }
+
+    /// As [`Names::give`], but a name that is one of `others` is taken, too.
+    pub(super) fn give_beside(
+        &mut self,
+        section: &mut Section<'_>,
+        such_as: &str,
+        others: Option<&Names>,
+    ) -> Option<String> {
         let item = section.require("name", such_as, |item| {
             item.name().map(|name| (name, item.line))
         });
@@ -39,7 +49,8 @@ impl Names {
             self.complete = false;
             return None;
         };
-        if let Some(first) = self.given.iter().find(|given| given.name == name) {
+        let holder = self.holder(&name).or_else(|| others?.holder(&name));
+        if let Some(first) = holder {
             let place = first
                 .line
                 .map(|line| format!(" on line {line}"))
@@ -67,21 +78,36 @@ impl Names {
         !self.complete || self.given.iter().any(|given| fits(&given.name))
     }
 
+    /// Whether a section has given itself this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.holder(name).is_some()
+    }
+
     /// Reads a reference to one of the names.
     pub(super) fn refer(&self, item: &Item<'_>) -> Option<String> {
         let name = item.text()?;
-        let names = || self.given.iter().map(|given| given.name.as_str());
-        if names().any(|known| known == name) {
+        self.refer_as(item, name, &item.shown()?)
+    }
+
+    /// As [`Names::refer`], where `name` is only a part of the value; `shown` is how a mistake
+    /// shows it.
+    pub(super) fn refer_as(&self, item: &Item<'_>, name: &str, shown: &str) -> Option<String> {
+        if self.has(name) {
             return Some(name.to_owned());
         }
         if !self.complete {
             return None;
         }
         let kind = self.kind;
+        let names = self.given.iter().map(|given| given.name.as_str());
         let help = match self.given.len() {
-            0 => format!("; add an [[{kind}s]] section of that name"),
-            _ => instead(name, names(), '"'),
+            0 => format!("; add a section [[{kind}s]] of that name"),
+            _ => instead(name, names, '"'),
         };
-        item.wrong(&format!("no {kind} is named {}{help}", item.shown()?))
+        item.wrong(&format!("no {kind} is named {shown}{help}"))
+    }
+
+    fn holder(&self, name: &str) -> Option<&Given> {
+        self.given.iter().find(|given| given.name == name)
     }
 }

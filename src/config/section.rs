@@ -11,8 +11,6 @@ pub(super) struct Section<'a> {
     entries: &'a [Entry],
     /// What has been asked for so far; in the end, every key that there can be.
     known: Vec<&'static str>,
-    /// What there may be one day; a mistake has been recorded about each.
-    refused: Vec<&'static str>,
     pub(super) findings: &'a Findings,
 }
 
@@ -34,7 +32,6 @@ impl<'a> Section<'a> {
             line,
             entries,
             known: Vec::new(),
-            refused: Vec::new(),
             findings,
         }
     }
@@ -42,6 +39,11 @@ impl<'a> Section<'a> {
     /// The value of `key`, if there is one.
     pub(super) fn take(&mut self, key: &'static str) -> Option<Item<'a>> {
         self.known.push(key);
+        self.find(key)
+    }
+
+    /// The value of `key` for another look at it.
+    pub(super) fn find(&self, key: &str) -> Option<Item<'a>> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
         Some(self.item(entry))
     }
@@ -78,7 +80,13 @@ impl<'a> Section<'a> {
             return Vec::new();
         };
         if let Value::Table(_) = item.node.value {
-            item.mistake(&format!("there can be several of these; write [[{key}]]"));
+            let header = match self.path.split_once('[') {
+                Some((list, _)) => format!("{list}.{key}"),
+                None => key.to_owned(),
+            };
+            item.mistake(&format!(
+                "there can be several of these; write [[{header}]]"
+            ));
             return Vec::new();
         }
         item.list("sections")
@@ -86,16 +94,6 @@ impl<'a> Section<'a> {
             .iter()
             .filter_map(Item::section)
             .collect()
-    }
-
-    /// Records `text` about `key` if it is there: a better answer than that the key
-    /// is unknown.
-    pub(super) fn refuse(&mut self, key: &'static str, text: &str) {
-        if let Some(item) = self.take(key) {
-            item.mistake(text);
-        }
-        self.known.pop();
-        self.refused.push(key);
     }
 
     /// All entries, for tables whose keys are the operator's own.
@@ -110,7 +108,7 @@ impl<'a> Section<'a> {
     pub(super) fn done(self) {
         for entry in self.entries {
             let key = entry.key.as_str();
-            if self.known.contains(&key) || self.refused.contains(&key) {
+            if self.known.contains(&key) {
                 continue;
             }
             let text = format!(

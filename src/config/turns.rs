@@ -82,6 +82,9 @@ pub(super) fn continuation(section: Option<Section<'_>>) -> ContinuationSettings
         on_lost: section
             .read("on_lost", |item| item.choice(&on_lost))
             .unwrap_or(default.on_lost),
+        retry_window: section
+            .read("retry_window", |item| item.duration(Duration::ZERO))
+            .unwrap_or(default.retry_window),
     };
     section.done();
     settings

@@ -2,12 +2,12 @@
 
 use url::Url;
 
-use crate::secret::Secret;
 use crate::upstream::settings::{
     Auth, DEFAULT_DIALECT, DEFAULT_RETRIES, DIALECTS, HttpSettings, Source, Timeouts,
     UpstreamSettings,
 };
 
+use super::headers::{BODY_HEADERS, FRAMING_HEADERS, Reserved, header_value, headers};
 use super::item::Item;
 use super::names::Names;
 use super::outside::Outside;
@@ -17,21 +17,6 @@ use super::turns::ABOVE_ZERO;
 /// What only endpoints have, not scripts.
 const HTTP_KEYS: [&str; 6] = [
     "api_key", "auth", "dialect", "timeouts", "retries", "headers",
-];
-
-/// Headers that a request sets itself, or that would break its framing.
-const OWN_HEADERS: [&str; 11] = [
-    "accept",
-    "accept-encoding",
-    "connection",
-    "content-length",
-    "content-type",
-    "expect",
-    "host",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
 ];
 
 /// Reads one upstream and gives its name to `names`.
@@ -88,7 +73,8 @@ fn http(section: &mut Section<'_>, url: &Item<'_>) -> Option<HttpSettings> {
     let timeouts = section.read("timeouts", |item| item.section().map(timeouts));
     let retries = section.read("retries", retries);
     let headers = section.read("headers", |item| {
-        item.section().map(|table| headers(&table, credential))
+        let reserved = reserved(credential);
+        item.section().map(|table| headers(&table, &reserved))
     });
     Some(HttpSettings {
         base_url: base_url?,
@@ -150,44 +136,14 @@ fn retries(item: &Item<'_>) -> Option<u32> {
     Some(retries)
 }
 
-/// Headers by the operator's names. `credential`: whether the upstream has an
-/// authorization of its own already.
-fn headers(section: &Section<'_>, credential: bool) -> Vec<(String, Secret)> {
-    let mut headers: Vec<(String, Secret)> = Vec::new();
-    for (name, item) in section.items() {
-        let name = name.to_ascii_lowercase();
-        if !is_header_name(&name) {
-            item.mistake("the key is not a header name; use letters, digits and hyphens");
-        } else if OWN_HEADERS.contains(&name.as_str()) {
-            item.mistake("Handback sets this header itself; take it out");
-        } else if name == "authorization" && credential {
-            item.mistake("api_key or auth sets this header; take one of the two out");
-        } else if headers.iter().any(|(other, _)| *other == name) {
-            item.mistake("the header is there in another spelling; take one of the two out");
-        } else if let Some(value) = header_value(&item) {
-            headers.push((name, value));
-        }
-    }
-    headers
-}
-
-/// Whether `name`, in lower case, is a token (RFC 9110, section 5.6.2).
-fn is_header_name(name: &str) -> bool {
-    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !name.is_empty() && name.bytes().all(token)
-}
-
-/// A secret that can be sent in a header.
-fn header_value(item: &Item<'_>) -> Option<Secret> {
-    let text = item.secret()?;
-    if text.is_empty() {
-        return item.wrong("the value is empty; set it, or take the key out");
-    }
-    if text.trim() != text || !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-        return item.wrong(
-            "no header can carry this value; take out spaces at the ends, line breaks \
-             and characters that are not ASCII",
-        );
-    }
-    Some(Secret::new(text))
+/// The headers that cannot be set. `credential`: whether the upstream has an authorization of
+/// its own already.
+fn reserved(credential: bool) -> Vec<Reserved> {
+    let authorization = (
+        "authorization",
+        "api_key or auth sets this header; take one of the two out",
+    );
+    let mut reserved = [FRAMING_HEADERS, BODY_HEADERS].concat();
+    reserved.extend(credential.then_some(authorization));
+    reserved
 }

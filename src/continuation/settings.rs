@@ -17,6 +17,10 @@ pub struct ContinuationSettings {
     /// What happens when a continuation that is due does not open. Default
     /// [`OnLost::Fail`].
     pub on_lost: OnLost,
+    /// How long a request that failed or was abandoned after a service tool had run is
+    /// remembered, so that the same request takes it up (contract K7). Zero remembers nothing.
+    /// Default 10 minutes.
+    pub retry_window: Duration,
 }
 
 impl Default for ContinuationSettings {
@@ -26,6 +30,7 @@ impl Default for ContinuationSettings {
             max_age: Duration::from_hours(24),
             max_size: 512 * 1024,
             on_lost: OnLost::default(),
+            retry_window: Duration::from_mins(10),
         }
     }
 }

@@ -9,6 +9,13 @@
 //!
 //! Deliberately absent: turns and models. A service is not told who asks, or why.
 
+pub mod clock;
+mod definition;
+pub mod http;
+pub mod mcp;
+mod reply;
+pub mod settings;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -15,10 +15,14 @@ mod wire;
 
 mod requests;
 
+mod mutations;
+
 mod auth;
 mod models;
 mod request_ids;
 mod sizes;
+
+mod http_tools;
 
 mod repairs;
 mod streams;

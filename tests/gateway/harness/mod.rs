@@ -5,6 +5,7 @@ pub(crate) mod gateway;
 
 pub(crate) mod http;
 pub(crate) mod script;
+pub(crate) mod service;
 pub(crate) mod upstream;
 
 pub(crate) mod caller;
