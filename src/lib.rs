@@ -48,10 +48,15 @@ use std::sync::atomic::AtomicBool;
 
 use access::Access;
 use config::Config;
+use continuation::Sealer;
 use doors::admin::Operations;
 use doors::exchange::Shared;
 use doors::server::{self, ListenError, Signals};
-use drive::{Agent, Roster};
+use drive::{Agent, Common, Once, Roster, Use};
+use services::clock::Clock;
+use services::http::HttpService;
+use services::settings::Kind;
+use services::{Service, mcp};
 use telemetry::Metrics;
 use upstream::{OpenError, Upstream};
 
@@ -67,6 +72,14 @@ pub enum RunError {
     /// The server broke down.
     #[error("the server broke down: {0}")]
     Server(#[from] std::io::Error),
+    /// A service cannot be used.
+    #[error("service {name:?} cannot be used: {source}")]
+    Service {
+        /// Which one.
+        name: String,
+        /// Why.
+        source: services::http::OpenError,
+    },
     /// An upstream cannot be used.
     #[error("upstream {name:?} cannot be used: {source}")]
     Upstream {
@@ -84,7 +97,8 @@ pub async fn run(config: Config) -> Result<(), RunError> {
     }
     let metrics = Metrics::new()?;
     let draining = Arc::new(AtomicBool::new(false));
-    let workers = workers(&config, &metrics, &draining)?;
+    let process = Process::start(&config, true)?;
+    let workers = workers(&config, &process, &metrics, &draining)?;
     let signals = Signals::listen()?;
     let admin = admin(
         &config,
@@ -117,7 +131,7 @@ pub async fn run(config: Config) -> Result<(), RunError> {
 
 /// Opens what a configuration names without serving it: what `check` does beyond reading.
 pub fn check(config: &Config) -> Result<(), RunError> {
-    roster(config).map(drop)
+    roster(config, &Process::start(config, false)?).map(drop)
 }
 
 /// The admin listener. Nobody asked for the default address, so it gives way.
@@ -138,9 +152,65 @@ fn admin(
     }
 }
 
+/// What all workers share of a configuration.
+struct Process {
+    common: Arc<Common>,
+    /// The services that have one connection for the whole process, by name.
+    services: HashMap<String, Arc<dyn Service>>,
+    /// Their thread, if there is one; their connections end with it.
+    _mcp: Option<mcp::Runtime>,
+}
+
+impl Process {
+    /// `connect`: with connections to MCP servers, which only serving needs.
+    fn start(config: &Config, connect: bool) -> Result<Process, RunError> {
+        if connect && config.continuation.keys.is_empty() {
+            tracing::warn!(
+                "continuation.keys is empty: a random key is used, and turns that wait for their caller end with this process"
+            );
+        }
+        let wants_mcp = config
+            .services
+            .iter()
+            .any(|service| matches!(service.kind, Kind::Mcp(_)));
+        let runtime = if wants_mcp {
+            Some(mcp::Runtime::start()?)
+        } else {
+            None
+        };
+        let mut services: HashMap<String, Arc<dyn Service>> = HashMap::new();
+        for settings in &config.services {
+            match (&settings.kind, &runtime) {
+                (Kind::Mcp(mcp), Some(runtime)) => {
+                    services.insert(
+                        settings.name.clone(),
+                        mcp::McpService::start(&settings.name, mcp, runtime),
+                    );
+                }
+                (Kind::Clock, _) => {
+                    services.insert(settings.name.clone(), Arc::new(Clock::new()));
+                }
+                _ => {}
+            }
+        }
+        let common = Arc::new(Common {
+            limits: config.limits.clone(),
+            sealer: Sealer::new(&config.continuation, rand::random()),
+            on_lost: config.continuation.on_lost,
+            once: Once::new(config.continuation.retry_window),
+        });
+        Ok(Process {
+            common,
+            services,
+            _mcp: runtime,
+        })
+    }
+}
+
 /// One set of agents and connections for each worker thread.
 fn workers(
     config: &Config,
+    process: &Process,
     metrics: &Metrics,
     draining: &Arc<AtomicBool>,
 ) -> Result<Vec<Arc<Shared>>, RunError> {
@@ -151,7 +221,7 @@ fn workers(
         .map(|_| {
             Ok(Arc::new(Shared {
                 access: Arc::clone(&access),
-                roster: Arc::new(roster(config)?),
+                roster: Arc::new(roster(config, process)?),
                 metrics: metrics.clone(),
                 max_body: config.server.max_body,
                 started,
@@ -161,8 +231,8 @@ fn workers(
         .collect()
 }
 
-/// Opens the upstreams of a configuration and puts its agents before them.
-fn roster(config: &Config) -> Result<Roster, RunError> {
+/// Opens the upstreams and services of a configuration and puts its agents and teams before them.
+fn roster(config: &Config, process: &Process) -> Result<Roster, RunError> {
     let mut upstreams: HashMap<&str, Arc<dyn Upstream>> = HashMap::new();
     for settings in &config.upstreams {
         let opened = upstream::open(settings).map_err(|source| RunError::Upstream {
@@ -171,21 +241,42 @@ fn roster(config: &Config) -> Result<Roster, RunError> {
         })?;
         upstreams.insert(&settings.name, opened);
     }
+    let mut services = process.services.clone();
+    for settings in &config.services {
+        if let Kind::Http(http) = &settings.kind {
+            let opened = HttpService::new(http).map_err(|source| RunError::Service {
+                name: settings.name.clone(),
+                source,
+            })?;
+            services.insert(settings.name.clone(), Arc::new(opened));
+        }
+    }
     // The configuration has made sure that every name is there.
     let served = |name: &str| upstreams.get(name).cloned();
-    let agents = config
-        .agents
-        .iter()
-        .filter_map(|agent| Some(Agent::new(agent, served(&agent.upstream)?)));
-    let passthrough = config
+    let mut roster = Roster::builder(Arc::clone(&process.common));
+    for agent in &config.agents {
+        let used = agent.services.iter().filter_map(|pattern| {
+            let service = services.get(&pattern.service)?.clone();
+            Some(Use {
+                pattern: pattern.clone(),
+                service,
+            })
+        });
+        if let Some(upstream) = served(&agent.upstream) {
+            roster.agent(Agent::new(agent, upstream, used.collect()));
+        }
+    }
+    for team in &config.teams {
+        roster.team(&team.name, &team.lead, &team.members);
+    }
+    if let Some((settings, upstream)) = config
         .passthrough
         .as_ref()
-        .and_then(|settings| Some(Agent::passthrough(settings, served(&settings.upstream)?)));
-    Ok(Roster::new(
-        agents.collect(),
-        passthrough,
-        config.limits.clone(),
-    ))
+        .and_then(|settings| Some((settings, served(&settings.upstream)?)))
+    {
+        roster.passthrough(Agent::passthrough(settings, upstream));
+    }
+    Ok(roster.build())
 }
 
 /// Says one line to whoever started the process. It comes at once, unlike the log.

@@ -42,7 +42,7 @@ pub struct Exchange {
     id: HeaderValue,
     begun: Instant,
     /// The agent that is asked, once it is known to exist.
-    pub agent: Option<Arc<crate::drive::Agent>>,
+    pub agent: Option<Arc<str>>,
     /// Who asks, once it is known.
     pub caller: Option<Caller>,
     /// Whether the answer is streamed.
@@ -175,7 +175,7 @@ impl Exchange {
         }
         let metrics = &self.shared.metrics;
         let duration = self.begun.elapsed();
-        let agent = self.agent.as_ref().map_or("-", |agent| &agent.name);
+        let agent = self.agent.as_deref().unwrap_or("-");
         let labels = [agent, outcome.as_str()];
         metrics.in_flight.dec();
         metrics.requests.with_label_values(&labels).inc();

@@ -29,6 +29,8 @@ const SERVER: &str = "server_error";
 /// [`crate::wire::Code`], all of them 400.)
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Public {
+    /// More is hidden than may travel (contract K8).
+    ContinuationTooLarge,
     /// The key is missing or wrong.
     InvalidApiKey,
     /// The model's calls cannot be used (contract A6).
@@ -61,6 +63,7 @@ impl Public {
     /// The table.
     fn row(self) -> (u16, &'static str, &'static str) {
         match self {
+            Public::ContinuationTooLarge => (502, SERVER, "continuation_too_large"),
             Public::InvalidApiKey => (401, INVALID, "invalid_api_key"),
             Public::InvalidModelOutput => (502, SERVER, "invalid_model_output"),
             Public::MethodNotAllowed => (405, INVALID, "method_not_allowed"),
@@ -185,6 +188,10 @@ impl From<&Failure> for Problem {
     fn from(failure: &Failure) -> Problem {
         match failure {
             Failure::Stopped(stopped) => stopped.into(),
+            Failure::TooLarge(error) => Problem::new(
+                Public::ContinuationTooLarge,
+                format!("{error} bytes; the agent did too much unseen before its handback"),
+            ),
             Failure::Upstream(error) => error.into(),
         }
     }

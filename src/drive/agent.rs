@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use super::settings::{AgentSettings, PassthroughSettings};
+use crate::services::Service;
+use crate::services::settings::ServicePattern;
+use crate::tools::ServiceTool;
 use crate::turn::ArgumentPolicy;
 use crate::upstream::Upstream;
 use crate::wire::Raw;
@@ -26,6 +29,31 @@ pub struct Agent {
     pub tool_choice_strings: bool,
     /// Where its model is served.
     pub upstream: Arc<dyn Upstream>,
+    /// The name of that upstream.
+    pub upstream_name: String,
+    /// The services whose tools it may use.
+    pub services: Vec<Use>,
+}
+
+/// A service, and which of its tools an agent may use.
+pub struct Use {
+    /// Which of its tools.
+    pub pattern: ServicePattern,
+    /// The service.
+    pub service: Arc<dyn Service>,
+}
+
+/// A tool that an agent can use now, and where it runs.
+#[derive(Clone)]
+pub struct Bound {
+    /// The tool as the model sees it.
+    pub tool: ServiceTool,
+    /// The service's own name for it.
+    pub own_name: String,
+    /// The name of the service, for logs and metrics.
+    pub service_name: String,
+    /// The service.
+    pub service: Arc<dyn Service>,
 }
 
 /// The name of the pass-through in logs and metrics.
@@ -33,7 +61,7 @@ const PASSTHROUGH: &str = "passthrough";
 
 impl Agent {
     /// A configured agent.
-    pub fn new(settings: &AgentSettings, upstream: Arc<dyn Upstream>) -> Agent {
+    pub fn new(settings: &AgentSettings, upstream: Arc<dyn Upstream>, services: Vec<Use>) -> Agent {
         let defaults = settings.defaults.iter().filter_map(|(key, value)| {
             // The configuration wrote these texts as JSON; what cannot be read is not JSON.
             Some(Field {
@@ -49,7 +77,43 @@ impl Agent {
             arguments: settings.arguments,
             tool_choice_strings: settings.tool_choice_strings,
             upstream,
+            upstream_name: settings.upstream.clone(),
+            services,
         }
+    }
+
+    /// The tools that its services offer now. Of two that have the same name for the model the
+    /// first counts (contract V2).
+    pub fn tools(&self) -> Vec<Bound> {
+        let mut tools: Vec<Bound> = Vec::new();
+        for used in &self.services {
+            for offered in used.service.tools().iter() {
+                let name = &used.pattern.service;
+                if !used.pattern.selects(name, &offered.own_name) {
+                    continue;
+                }
+                if let Some(first) = tools
+                    .iter()
+                    .find(|bound| bound.tool.tool.name == offered.tool.tool.name)
+                {
+                    if first.service_name != *name {
+                        tracing::warn!(
+                            agent = self.name,
+                            service = name,
+                            "a tool is withheld: another service has its name"
+                        );
+                    }
+                    continue;
+                }
+                tools.push(Bound {
+                    tool: offered.tool.clone(),
+                    own_name: offered.own_name.clone(),
+                    service_name: name.clone(),
+                    service: Arc::clone(&used.service),
+                });
+            }
+        }
+        tools
     }
 
     /// What answers to every other name (contract R3).
@@ -62,6 +126,8 @@ impl Agent {
             arguments: settings.arguments,
             tool_choice_strings: settings.tool_choice_strings,
             upstream,
+            upstream_name: settings.upstream.clone(),
+            services: Vec::new(),
         }
     }
 }

@@ -10,12 +10,17 @@
 //! Invariant: nothing here knows whether the caller wants a stream.
 
 mod agent;
+mod calls;
 mod clock;
+mod once;
+mod opened;
 mod roster;
 mod run;
 pub mod settings;
+mod team;
 
-pub use agent::Agent;
+pub use agent::{Agent, Use};
 pub use clock::{now_millis, now_seconds};
-pub use roster::Roster;
-pub use run::{Drive, Event, Failure, Order};
+pub use once::Once;
+pub use roster::{Common, Found, Roster};
+pub use run::{Drive, Event, Failure, Mended, Order};

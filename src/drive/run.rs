@@ -1,24 +1,35 @@
 //! One turn under way.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use bytestring::ByteString;
+use sha2::{Digest, Sha256};
 use tokio::time::Sleep;
 
-use super::agent::Agent;
+use super::agent::{Agent, Bound};
+use super::calls::{Calls, Done, Job};
 use super::clock;
-use crate::tools::{Catalogue, Choice};
-use crate::turn::{Action, Answered, Ask, History, Input, Limits, Say, Setup, Stopped, Turn};
+use super::opened::Opened;
+use super::roster::Common;
+use super::team::Team;
+use crate::continuation::{Binding, CARRY_VERSION, Carry, TooLarge};
+use crate::tools::{Catalogue, Choice, ServiceTool};
+use crate::turn::{Action, Answered, Ask, Input, Say, ServiceCall, Setup, Stopped, Turn};
 use crate::upstream::{self, Answer, Asked, Prompt};
+use crate::wire::refusal::excerpt;
 use crate::wire::request::Field;
-use crate::wire::{Message, Raw, Refusal, Tool};
+use crate::wire::write::quoted;
+use crate::wire::{Code, Message, Raw, Refusal, Tool};
 
 /// What a caller asks of an agent.
 pub struct Order {
-    /// Who is asked.
+    /// Who is asked first.
     pub agent: Arc<Agent>,
+    /// The team, if a team is asked.
+    pub team: Option<Arc<Team>>,
     /// The model as the caller named it.
     pub model: ByteString,
     /// The conversation as it was sent.
@@ -33,8 +44,10 @@ pub struct Order {
     pub fields: Vec<Field>,
     /// The caller's `authorization`.
     pub authorization: Option<Vec<u8>>,
-    /// The bounds.
-    pub limits: Limits,
+    /// The name of the caller's key: what is sealed for one does not open for another.
+    pub key: String,
+    /// What every turn shares.
+    pub common: Arc<Common>,
 }
 
 /// Something for the caller.
@@ -52,6 +65,9 @@ pub enum Failure {
     /// The engine gave up.
     #[error(transparent)]
     Stopped(Stopped),
+    /// More is hidden than may travel (contract K8).
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// The model request failed.
     #[error(transparent)]
     Upstream(#[from] upstream::Error),
@@ -65,15 +81,35 @@ pub struct Drive {
     /// Where the engine writes; kept, so that a delta allocates nothing.
     fresh: Vec<Action>,
     model: Model,
+    /// The agent that is asked now.
     agent: Arc<Agent>,
+    team: Option<Arc<Team>>,
+    /// Its tools, as they were offered last.
+    bound: Vec<Bound>,
+    calls: Calls,
+    common: Arc<Common>,
+    key: String,
+    /// The caller's fields, without any agent's defaults.
     fields: Vec<Field>,
     named: ByteString,
     authorization: Option<Vec<u8>>,
     time: Pin<Box<Sleep>>,
     seed: u64,
     rounds: u32,
-    /// Results that were dropped and placeholders that were put in.
-    repaired_history: (usize, usize),
+    /// The beginning of a call is with the caller already: its id cannot be changed any more.
+    call_begun: bool,
+    mended: Mended,
+}
+
+/// What had to be done to a history.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mended {
+    /// Results that were dropped, since nothing bears their id.
+    pub dropped: usize,
+    /// Placeholders that were put in.
+    pub placeholders: usize,
+    /// The hidden part of the turn is lost, and it goes on without it.
+    pub lost: bool,
 }
 
 /// The model request under way.
@@ -85,22 +121,36 @@ enum Model {
 
 impl Drive {
     /// Checks an order and opens its turn. A refusal costs no model request.
-    pub fn start(order: Order) -> Result<Box<Drive>, Refusal> {
-        let agent = order.agent;
-        let strings = agent.tool_choice_strings || order.tool_choice_strings;
-        let catalogue = Catalogue::merge(order.tools, Vec::new(), order.limits.tools)?;
+    pub fn start(mut order: Order) -> Result<Box<Drive>, Refusal> {
+        let strings = order.agent.tool_choice_strings || order.tool_choice_strings;
+        check_team(order.team.as_deref(), &order)?;
+        let opened = Opened::read(&mut order)?;
+        let limits = &order.common.limits;
+        let agent = opened.agent.unwrap_or(order.agent);
+        let bound = agent.tools();
+        let catalogue = Catalogue::merge(
+            order.tools,
+            offered(&bound, order.team.as_deref(), &agent),
+            limits.tools,
+        )?;
         let choice = Choice::parse(order.tool_choice.as_ref(), catalogue.caller(), strings)?;
-        let history = History::settle(order.messages)?;
-        let time = Box::pin(tokio::time::sleep(order.limits.turn_time));
+        let history = opened.history;
+        let time = Box::pin(tokio::time::sleep(limits.turn_time));
         let seed = rand::random();
+        let mended = Mended {
+            dropped: history.dropped,
+            placeholders: history.placeholders,
+            lost: opened.lost,
+        };
         let setup = Setup {
             messages: history.messages,
             catalogue,
             choice,
             arguments: agent.arguments,
-            limits: order.limits,
+            limits: limits.clone(),
             now: clock::now_millis(),
             seed,
+            resume: history.resume,
         };
         let mut fresh = Vec::new();
         let turn = Turn::open(setup, &mut fresh);
@@ -109,14 +159,20 @@ impl Drive {
             actions: fresh.drain(..).collect(),
             fresh,
             model: Model::Silent,
-            fields: with_defaults(order.fields, &agent.defaults),
             agent,
+            team: order.team,
+            bound,
+            calls: Calls::default(),
+            common: order.common,
+            key: order.key,
+            fields: order.fields,
             named: order.model,
             authorization: order.authorization,
             time,
             seed,
             rounds: 0,
-            repaired_history: (history.dropped, history.placeholders),
+            call_begun: false,
+            mended,
         }))
     }
 
@@ -127,17 +183,26 @@ impl Drive {
         loop {
             while let Some(action) = self.actions.pop_front() {
                 match action {
-                    Action::Answer(answered) => return Ok(Event::Answered(answered)),
+                    Action::Answer(mut answered) => {
+                        self.seal(&mut answered)?;
+                        return Ok(Event::Answered(answered));
+                    }
                     Action::AskModel(ask) => self.ask(&ask),
-                    Action::Say(say) => return Ok(Event::Say(say)),
+                    Action::Say(say) => {
+                        self.call_begun = self.call_begun || matches!(say, Say::CallHead { .. });
+                        return Ok(Event::Say(say));
+                    }
                     Action::Stop(stopped) => return Err(Failure::Stopped(stopped)),
-                    // No agent has services yet, so the engine never asks for one.
-                    Action::CallService(_) => {}
+                    Action::CallService(call) => self.call(call),
                 }
+            }
+            if !self.calls.is_idle() {
+                self.calls.start(&self.common);
             }
             let input = tokio::select! {
                 biased;
                 input = self.model.input() => input?,
+                done = self.calls.next(), if !self.calls.is_idle() => self.replied(done),
                 () = &mut self.time => Input::TimeUp,
             };
             self.feed(input);
@@ -149,9 +214,112 @@ impl Drive {
         self.rounds
     }
 
-    /// How many results of the history were dropped, and how many placeholders put in.
-    pub fn repaired_history(&self) -> (usize, usize) {
-        self.repaired_history
+    /// What had to be done to the history.
+    pub fn mended(&self) -> Mended {
+        self.mended
+    }
+
+    /// Whether a tool with side effects has been run: the same request again may run it twice.
+    pub fn wrote(&self) -> bool {
+        self.calls.wrote
+    }
+
+    /// Runs an internal call, or hands the conversation over.
+    fn call(&mut self, call: ServiceCall) {
+        let name = &call.call.name;
+        let target = self
+            .team
+            .as_ref()
+            .and_then(|team| team.target(name))
+            .cloned();
+        if let Some(target) = target {
+            self.transfer(&call, target);
+            return;
+        }
+        let bound = self
+            .bound
+            .iter()
+            .find(|bound| bound.tool.tool.name == *name)
+            .cloned();
+        let idempotency_key = idempotency_key(self.turn.id(), self.turn.rounds(), &call);
+        let parked = call.parked;
+        self.calls.push(Job {
+            call,
+            bound,
+            idempotency_key,
+            parked,
+        });
+    }
+
+    /// Hands the conversation to a member of the team: whoever is asked next is another.
+    fn transfer(&mut self, call: &ServiceCall, target: Arc<Agent>) {
+        let other_upstream = target.upstream_name != self.agent.upstream_name;
+        self.bound = target.tools();
+        let services = offered(&self.bound, self.team.as_deref(), &target);
+        let arguments = target.arguments;
+        let result = format!(
+            "{{\"status\":\"transferred\",\"to\":{}}}",
+            quoted(&target.name)
+        );
+        tracing::info!(
+            from = self.agent.name,
+            to = target.name,
+            "conversation transferred"
+        );
+        self.agent = target;
+        self.feed(Input::Transferred {
+            services,
+            arguments,
+            other_upstream,
+        });
+        self.feed(Input::ServiceReplied {
+            id: call.call.id.clone(),
+            result,
+        });
+    }
+
+    fn replied(&self, done: Done) -> Input {
+        if let Some((service, outcome, duration)) = &done.seen {
+            let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(
+                agent = self.agent.name,
+                service,
+                outcome = outcome.as_str(),
+                round = self.rounds,
+                duration_ms,
+                "service call"
+            );
+        }
+        Input::ServiceReplied {
+            id: done.id,
+            result: done.text,
+        }
+    }
+
+    /// Puts what the caller cannot bring into the id of the first call (contract K1).
+    fn seal(&self, answered: &mut Answered) -> Result<(), TooLarge> {
+        let (Some(first), false) = (answered.calls.first_mut(), self.call_begun) else {
+            return Ok(());
+        };
+        let Some(hidden) = self.turn.hidden() else {
+            return Ok(());
+        };
+        let carry = Carry {
+            version: CARRY_VERSION,
+            sealed_at: clock::now_millis(),
+            agent: self.agent.name.clone(),
+            hidden: hidden.with_sealed(&first.id),
+        };
+        let binding = Binding {
+            key: &self.key,
+            model: &self.named,
+        };
+        first.id = self
+            .common
+            .sealer
+            .seal(&carry, binding, rand::random())?
+            .into();
+        Ok(())
     }
 
     fn feed(&mut self, input: Input) {
@@ -166,13 +334,14 @@ impl Drive {
             Some(catalogue) => catalogue.offered(ask.offer).collect(),
             None => Vec::new(),
         };
+        let fields = with_defaults(&self.fields, &self.agent.defaults);
         let prompt = Prompt {
             model: self.agent.model.as_deref().unwrap_or(&self.named),
             instructions: self.agent.instructions.as_deref(),
             messages: self.turn.messages(),
             tools: &tools,
             tool_choice: ask.choice.as_ref(),
-            fields: &self.fields,
+            fields: &fields,
         };
         let request = upstream::Request {
             body: prompt.render(),
@@ -204,17 +373,67 @@ impl Model {
     }
 }
 
+/// The service tools that an agent is offered: its own, and its team's.
+fn offered(bound: &[Bound], team: Option<&Team>, agent: &Agent) -> Vec<ServiceTool> {
+    let own = bound.iter().map(|bound| bound.tool.clone());
+    own.chain(team.map(|team| team.tools(agent)).unwrap_or_default())
+        .collect()
+}
+
+/// What holds for teams alone: no choice, and no name of a tool that any member could use.
+fn check_team(team: Option<&Team>, order: &Order) -> Result<(), Refusal> {
+    let Some(team) = team else { return Ok(()) };
+    if let Some(choice) = order
+        .tool_choice
+        .as_ref()
+        .filter(|choice| !choice.is_null())
+    {
+        let message = format!(
+            "tool_choice is {}; {:?} is a team, which takes none: leave it out",
+            excerpt(choice.get()),
+            &*order.model
+        );
+        return Err(Refusal::at(
+            Code::ToolChoiceUnsupportedForTeams,
+            "tool_choice",
+            message,
+        ));
+    }
+    Catalogue::merge(order.tools.clone(), team.all_tools(), usize::MAX).map(drop)
+}
+
+/// The same for every attempt at the same call (contract V3).
+fn idempotency_key(turn: u64, round: u32, call: &ServiceCall) -> String {
+    let mut digest = Sha256::new();
+    for part in [&*call.call.id, &*call.call.name, &*call.call.arguments] {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part.as_bytes());
+    }
+    digest.update(turn.to_be_bytes());
+    digest.update(round.to_be_bytes());
+    let mut key = String::from("hb-");
+    for byte in digest.finalize().iter().take(16) {
+        key.push_str(&format!("{byte:02x}"));
+    }
+    key
+}
+
 /// The caller's fields and, where it sent none, the agent's (contract R4).
-fn with_defaults(mut fields: Vec<Field>, defaults: &[Field]) -> Vec<Field> {
-    for default in defaults {
-        if !fields
+fn with_defaults<'a>(fields: &'a [Field], defaults: &[Field]) -> Cow<'a, [Field]> {
+    let is_sent = |default: &&Field| {
+        fields
             .iter()
             .any(|field| is_same_field(&field.key, &default.key))
-        {
-            fields.push(default.clone());
-        }
+    };
+    let missing: Vec<Field> = defaults
+        .iter()
+        .filter(|default| !is_sent(default))
+        .cloned()
+        .collect();
+    if missing.is_empty() {
+        return Cow::Borrowed(fields);
     }
-    fields
+    Cow::Owned([fields, &missing].concat())
 }
 
 /// Whether two fields say the same: the reference has two names for one of them.

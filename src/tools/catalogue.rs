@@ -109,6 +109,11 @@ impl Catalogue {
         Ok(Catalogue { caller, services })
     }
 
+    /// Replaces the agent's tools. The caller's names have been checked against all that can come.
+    pub fn set_services(&mut self, services: Vec<ServiceTool>) {
+        self.services = services;
+    }
+
     /// Who runs the tool of that name, among those that are offered.
     pub fn owner(&self, name: &str, offer: Offer) -> Option<Owner<'_>> {
         let caller = || {

@@ -97,4 +97,7 @@ pub struct ServiceCall {
     pub call: Call,
     /// Whether it may run beside others.
     pub side_effect: SideEffect,
+    /// It was parked with a handback of an earlier request.
+    #[serde(default)]
+    pub parked: bool,
 }

@@ -74,6 +74,9 @@ impl Asking {
             .as_ref()
             .is_none_or(|text| text.body().is_empty());
         core.said_text = core.said_text || !silent;
+        if let Some(text) = &delta.text {
+            core.said.push_str(text.body());
+        }
         if let Some(text) = delta.text.filter(|_| !silent || delta.logprobs.is_some()) {
             actions.push(Action::Say(Say::Text {
                 text,
@@ -183,7 +186,7 @@ impl Asking {
                 .any(|verdict| verdict.is_external() && verdict.is_bad());
             return Ok(HandedBack::hand_back(core, round, unrepaired, actions));
         }
-        Ok(Calling::start(core, round, Vec::new(), actions))
+        Ok(Calling::start(core, round, actions))
     }
 
     /// The closing round called service tools again. What it said is the answer; it said nothing,

@@ -18,17 +18,42 @@ pub struct Calling {
     round: Round,
     /// The caller's messages that stand behind the results of the round.
     then: Vec<Message>,
+    /// The round was handed back by an earlier request.
+    #[serde(default)]
+    resumed: bool,
 }
 
 impl Calling {
-    /// Runs the internal calls that have no result yet. `then` follows the results.
-    pub(super) fn start(
+    /// Runs the internal calls that have no result yet.
+    pub(super) fn start(core: Box<Core>, round: Round, actions: &mut Vec<Action>) -> Turn {
+        Calling {
+            core,
+            round,
+            then: Vec::new(),
+            resumed: false,
+        }
+        .run(actions)
+    }
+
+    /// Runs the internal calls that a handback had parked. `then` follows the results.
+    pub(super) fn resume(
         core: Box<Core>,
         round: Round,
         then: Vec<Message>,
         actions: &mut Vec<Action>,
     ) -> Turn {
-        let mut state = Box::new(Calling { core, round, then });
+        Calling {
+            core,
+            round,
+            then,
+            resumed: true,
+        }
+        .run(actions)
+    }
+
+    fn run(self, actions: &mut Vec<Action>) -> Turn {
+        let mut state = Box::new(self);
+        let resumed = state.resumed;
         for call in state
             .round
             .calls
@@ -43,6 +68,7 @@ impl Calling {
             actions.push(Action::CallService(ServiceCall {
                 call: call.call.clone(),
                 side_effect: call.side_effect,
+                parked: resumed,
             }));
         }
         state.go_on(actions)
@@ -74,11 +100,16 @@ impl Calling {
             mut core,
             round,
             then,
+            resumed,
         } = *self;
-        core.messages.push(round.message);
-        core.messages
-            .extend(round.calls.into_iter().map(RoundCall::into_message));
+        if resumed {
+            core.parked = round.internal_replies();
+        }
+        core.messages.extend(round.into_messages());
         core.messages.extend(then);
+        if resumed {
+            core.request_start = core.messages.len();
+        }
         Asking::ask(core, actions)
     }
 }

@@ -3,10 +3,12 @@
 use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 
+use super::hidden::Resume;
 use super::ids::{self, Ids};
 use super::input::Millis;
 use super::limits::{ArgumentPolicy, Limits};
-use crate::tools::{Catalogue, Choice, Offer};
+use super::round;
+use crate::tools::{Catalogue, Choice, Offer, ServiceTool};
 use crate::wire::{Message, Raw, Usage};
 
 /// What a turn is opened with.
@@ -26,11 +28,16 @@ pub struct Setup {
     pub now: Millis,
     /// Where the ids of calls come from that have none; random.
     pub seed: u64,
+    /// What the request goes on with, if it is a follow-up with something hidden.
+    pub resume: Option<Resume>,
 }
 
 /// The state that outlives the states.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Core {
+    /// The turn, in all its requests and on every replica.
+    #[serde(default)]
+    pub(super) turn: u64,
     pub(super) messages: Vec<Message>,
     pub(super) catalogue: Catalogue,
     pub(super) arguments: ArgumentPolicy,
@@ -47,6 +54,18 @@ pub(super) struct Core {
     /// Something was said to the caller already.
     pub(super) opened: bool,
     pub(super) said_text: bool,
+    /// All text that the caller was given in this request, escaped.
+    #[serde(default)]
+    pub(super) said: String,
+    /// Where the messages of this request begin that the caller does not see.
+    #[serde(default)]
+    pub(super) request_start: usize,
+    /// The replies of the parked calls that this request ran first.
+    #[serde(default)]
+    pub(super) parked: Vec<String>,
+    /// The request goes on with a hidden part.
+    #[serde(default)]
+    pub(super) resumed: bool,
     pub(super) usage: Option<Usage>,
     pub(super) system_fingerprint: Option<Raw>,
     pub(super) service_tier: Option<Raw>,
@@ -65,19 +84,26 @@ impl Core {
         } else {
             None
         };
+        let resume = setup.resume.as_ref();
+        let request_start = setup.messages.len();
         Box::new(Core {
             messages: setup.messages,
             catalogue: setup.catalogue,
             arguments: setup.arguments,
             deadline: deadline(setup.now, &setup.limits),
             limits: setup.limits,
-            rounds: 0,
-            repairs: 0,
-            service_calls: 0,
+            turn: resume.map_or(setup.seed, |resume| resume.turn),
+            rounds: resume.map_or(0, |resume| resume.rounds),
+            repairs: resume.map_or(0, |resume| resume.repairs),
+            service_calls: resume.map_or(0, |resume| resume.service_calls),
             forced,
             offer,
             opened: false,
             said_text: false,
+            said: String::new(),
+            request_start,
+            parked: Vec::new(),
+            resumed: setup.resume.is_some(),
             usage: None,
             system_fingerprint: None,
             service_tier: None,
@@ -93,6 +119,25 @@ impl Core {
         self.service_tier = None;
         self.opened = false;
         self.said_text = false;
+        self.said.clear();
+        self.parked.clear();
+        self.resumed = true;
+    }
+
+    /// Another agent goes on with the conversation.
+    pub(super) fn transfer(
+        &mut self,
+        services: Vec<ServiceTool>,
+        arguments: ArgumentPolicy,
+        other_upstream: bool,
+    ) {
+        self.catalogue.set_services(services);
+        self.arguments = arguments;
+        if other_upstream {
+            for message in self.messages.iter_mut().skip(self.request_start) {
+                *message = round::unbound(std::mem::replace(message, Message::system("")));
+            }
+        }
     }
 
     /// Whether service tools are withdrawn.

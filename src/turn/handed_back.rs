@@ -7,6 +7,7 @@ use super::action::Action;
 use super::asking::answered;
 use super::calling::Calling;
 use super::core::Core;
+use super::hidden::Hidden;
 use super::input::{CallerResult, Millis};
 use super::notes;
 use super::round::{Reply, Round};
@@ -70,6 +71,11 @@ impl HandedBack {
             }
         }
         self.core.begin_request(now);
-        Calling::start(self.core, round, messages, actions)
+        Calling::resume(self.core, round, messages, actions)
+    }
+
+    /// What the caller cannot bring when it comes back.
+    pub(super) fn hidden(&self) -> Option<Hidden> {
+        Hidden::of(&self.core, &self.round)
     }
 }

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use bytestring::ByteString;
 
+use super::hidden::{Hidden, Resume, Visible};
 use super::notes;
 use super::pairing;
 use crate::wire::refusal::excerpt;
@@ -24,6 +25,19 @@ pub struct History {
     pub dropped: usize,
     /// Calls that got a placeholder, since their results are not there.
     pub placeholders: usize,
+    /// How the turn goes on, if something of it was hidden.
+    pub resume: Option<Resume>,
+}
+
+/// The calls of an assistant message of a history.
+#[derive(Debug)]
+pub struct Handback<'a> {
+    /// Their ids.
+    pub ids: Vec<&'a ByteString>,
+    /// Whether their results are due.
+    pub frontier: bool,
+    /// The message's place in the request.
+    pub at: usize,
 }
 
 /// Assistant messages that count as one, and their calls.
@@ -55,11 +69,34 @@ struct Pairs {
 impl History {
     /// Pairs a caller's messages.
     pub fn settle(messages: Vec<Message>) -> Result<History, Refusal> {
+        History::restore(messages, |_| Ok(None))
+    }
+
+    /// As [`History::settle`], with what is hidden behind the calls of each assistant message.
+    /// `open` is asked once for each of them, in order, with the ids of its calls, whether it is
+    /// the frontier, and where it stands; it can refuse the request.
+    pub fn restore(
+        messages: Vec<Message>,
+        mut open: impl FnMut(Handback<'_>) -> Result<Option<Hidden>, Refusal>,
+    ) -> Result<History, Refusal> {
         let mut pairs = Pairs::find(&messages);
         pairs.check_ids()?;
         pairs.assign(&messages)?;
         pairs.check_frontier()?;
-        Ok(pairs.arrange(messages))
+        let mut hidden = Vec::with_capacity(pairs.groups.len());
+        for (nth, group) in pairs.groups.iter().enumerate() {
+            let frontier = pairs.frontier && nth + 1 == pairs.groups.len();
+            let ids = pairs.slots[group.calls.clone()]
+                .iter()
+                .map(|slot| &slot.id)
+                .collect();
+            hidden.push(open(Handback {
+                ids,
+                frontier,
+                at: group.at,
+            })?);
+        }
+        Ok(pairs.arrange(messages, hidden))
     }
 }
 
@@ -237,36 +274,88 @@ impl Pairs {
     }
 
     /// Puts every result right behind its call, with a placeholder where there is none (P1, P3,
-    /// P7); the other messages keep their order.
-    fn arrange(self, messages: Vec<Message>) -> History {
-        let mut out = Vec::with_capacity(messages.len());
-        let mut placeholders = 0;
+    /// P7), and what was hidden back in its place; the other messages keep their order.
+    fn arrange(self, messages: Vec<Message>, mut hidden: Vec<Option<Hidden>>) -> History {
+        let mut history = History {
+            messages: Vec::with_capacity(messages.len()),
+            dropped: self.dropped,
+            placeholders: 0,
+            resume: None,
+        };
         let mut left: Vec<Option<Message>> = messages.into_iter().map(Some).collect();
-        let mut groups = self.groups.iter().peekable();
+        let mut next_group = 0;
         for at in 0..left.len() {
-            if let Some(group) = groups.next_if(|group| group.messages.start == at) {
-                let run = left[group.messages.clone()]
-                    .iter_mut()
-                    .filter_map(Option::take);
-                out.push(pairing::with_short_ids(pairing::merged(run.collect())));
-                for slot in &self.slots[group.calls.clone()] {
-                    let result = slot.result.and_then(|result| left[result].take());
-                    placeholders += usize::from(result.is_none());
-                    let id = pairing::short_id(&slot.id);
-                    let result = result.map(pairing::with_short_answer);
-                    out.push(result.unwrap_or_else(|| {
-                        Message::tool(&id, &slot.name, notes::NOT_RUN_BY_CALLER)
-                    }));
-                }
+            if let Some(group) = self
+                .groups
+                .get(next_group)
+                .filter(|group| group.messages.start == at)
+            {
+                let last = self.frontier && next_group + 1 == self.groups.len();
+                let (own, later) = hidden.split_at_mut(next_group + 1);
+                let (own, later) = (
+                    own[next_group].take(),
+                    later.first().and_then(Option::as_ref),
+                );
+                self.place(group, &mut left, (own, later, last), &mut history);
+                next_group += 1;
             }
             // What is still here and answers something is a repeat, or of nobody's call.
-            out.extend(left[at].take().filter(|message| message.answers.is_none()));
+            let other = left[at].take().filter(|message| message.answers.is_none());
+            match history
+                .resume
+                .as_mut()
+                .filter(|resume| resume.round.is_some())
+            {
+                Some(resume) => resume.then.extend(other),
+                None => history.messages.extend(other),
+            }
         }
-        History {
-            messages: out,
-            dropped: self.dropped,
-            placeholders,
-        }
+        history
+    }
+
+    fn place(
+        &self,
+        group: &Group,
+        left: &mut [Option<Message>],
+        (own, later, last): (Option<Hidden>, Option<&Hidden>, bool),
+        history: &mut History,
+    ) {
+        let run = left[group.messages.clone()]
+            .iter_mut()
+            .filter_map(Option::take);
+        let message = pairing::merged(run.collect());
+        let slots = &self.slots[group.calls.clone()];
+        let results: Vec<Option<Message>> = slots
+            .iter()
+            .map(|slot| slot.result.and_then(|result| left[result].take()))
+            .collect();
+        history.placeholders += results.iter().filter(|result| result.is_none()).count();
+        let Some(own) = own else {
+            history.messages.push(pairing::with_short_ids(message));
+            for (slot, result) in slots.iter().zip(results) {
+                let result = result.map(pairing::with_short_answer);
+                let id = pairing::short_id(&slot.id);
+                let not_run = || Message::tool(&id, &slot.name, notes::NOT_RUN_BY_CALLER);
+                history.messages.push(result.unwrap_or_else(not_run));
+            }
+            return;
+        };
+        let parked = later
+            .filter(|later| later.turn() == own.turn())
+            .map(Hidden::parked);
+        let answered = results.iter().any(Option::is_some);
+        let mut resume = own.resume();
+        resume.round = own.restore(
+            Visible {
+                message,
+                results,
+                parked,
+                due: last,
+            },
+            &mut history.messages,
+        );
+        // Without results the caller has moved on: what follows is another turn.
+        history.resume = Some(resume).filter(|_| last && answered);
     }
 }
 

@@ -3,6 +3,8 @@
 use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 
+use super::limits::ArgumentPolicy;
+use crate::tools::ServiceTool;
 use crate::wire::{Delta, Message};
 
 /// Milliseconds since the Unix epoch.
@@ -44,6 +46,16 @@ pub enum Input {
     },
     /// The time of the turn is up.
     TimeUp,
+    /// Another agent took the conversation over: what its services offer, and how strictly it
+    /// takes arguments. Its turn to be asked is the next round.
+    Transferred {
+        /// The service tools from now on.
+        services: Vec<ServiceTool>,
+        /// How strictly arguments are taken from now on.
+        arguments: ArgumentPolicy,
+        /// Its model is another upstream's: what binds messages to their provider is left out.
+        other_upstream: bool,
+    },
 }
 
 /// What the caller's function gave.

@@ -4,7 +4,7 @@
 //! runs it performs the actions and feeds what comes of them:
 //!
 //! ```text
-//!            Turn::open ──> AskModel
+//!            Turn::open ──> AskModel  (or, with parked calls, Calling)
 //!                             │  deltas, end of answer
 //!                             ▼
 //!   ┌───────────────────> Asking ── text, fields ──> Say (to the caller, at once)
@@ -35,6 +35,7 @@ mod calling;
 mod core;
 mod gather;
 mod handed_back;
+mod hidden;
 pub mod history;
 mod ids;
 mod input;
@@ -50,7 +51,8 @@ use serde::{Deserialize, Serialize};
 
 pub use action::{Action, Answered, Ask, Say, ServiceCall};
 pub use core::Setup;
-pub use history::History;
+pub use hidden::{Hidden, Resume};
+pub use history::{Handback, History};
 pub use input::{CallerResult, Input, Millis};
 pub use limits::{ArgumentPolicy, Limits};
 pub use stopped::Stopped;
@@ -78,8 +80,25 @@ pub enum Turn {
 
 impl Turn {
     /// Opens a turn and asks the model.
-    pub fn open(setup: Setup, actions: &mut Vec<Action>) -> Turn {
-        Asking::ask(Core::new(setup), actions)
+    ///
+    /// A follow-up with parked calls runs these first.
+    pub fn open(mut setup: Setup, actions: &mut Vec<Action>) -> Turn {
+        let parked = setup.resume.as_mut().and_then(Resume::take_round);
+        let core = Core::new(setup);
+        match parked {
+            Some((round, then)) => Calling::resume(core, round, then, actions),
+            None => Asking::ask(core, actions),
+        }
+    }
+
+    /// After a handback: what the caller cannot bring when it comes back. None if it has
+    /// everything.
+    pub fn hidden(&self) -> Option<Hidden> {
+        if let Turn::HandedBack(state) = self {
+            state.hidden()
+        } else {
+            None
+        }
     }
 
     /// Takes one input; what is to be done is appended to `actions`.
@@ -94,6 +113,17 @@ impl Turn {
             (Turn::Asking(_), Input::AnswerFailed) => Err(Stopped::ModelFailed),
             (Turn::Calling(state), Input::ServiceReplied { id, result }) => {
                 Ok(state.replied(&id, result, actions))
+            }
+            (
+                Turn::Calling(mut state),
+                Input::Transferred {
+                    services,
+                    arguments,
+                    other_upstream,
+                },
+            ) => {
+                state.core.transfer(services, arguments, other_upstream);
+                Ok(Turn::Calling(state))
             }
             (
                 Turn::HandedBack(state),
@@ -125,6 +155,11 @@ impl Turn {
     /// When the turn's time is up; `None` once it is over.
     pub fn deadline(&self) -> Option<Millis> {
         self.core().map(|core| core.deadline)
+    }
+
+    /// The turn's own number, the same in all its requests; 0 once it is over.
+    pub fn id(&self) -> u64 {
+        self.core().map_or(0, |core| core.turn)
     }
 
     /// Model requests so far.

@@ -10,8 +10,8 @@ use super::pairing;
 use super::pieces::Pieces;
 use super::verdict::Verdict;
 use crate::tools::{SideEffect, name};
-use crate::wire::raw::is_object;
-use crate::wire::write::quoted;
+use crate::wire::raw::{Members, is_object};
+use crate::wire::write::{ObjectWriter, quoted};
 use crate::wire::{Call, Message, Raw};
 
 /// Members of a message that go back to the upstream with it (contract U3).
@@ -106,7 +106,49 @@ impl Round {
     }
 }
 
+/// A message without what binds it to its provider.
+pub(super) fn unbound(message: Message) -> Message {
+    if !binds_to_provider(&message) {
+        return message;
+    }
+    let mut text = String::with_capacity(message.raw.get().len());
+    let mut object = ObjectWriter::begin(&mut text);
+    for (key, value) in
+        Members::parse(message.raw.get()).map_or_else(|_| Vec::new(), |members| members.0)
+    {
+        if !PROVIDER_FIELDS.contains(&key.as_ref()) {
+            object.member(&key, value.get());
+        }
+    }
+    object.end();
+    Message {
+        raw: Raw::written(text),
+        ..message
+    }
+}
+
+/// Whether a message has members that bind it to its provider.
+pub(super) fn binds_to_provider(message: &Message) -> bool {
+    Members::parse(message.raw.get()).is_ok_and(|members| {
+        members
+            .0
+            .iter()
+            .any(|(key, _)| PROVIDER_FIELDS.contains(&key.as_ref()))
+    })
+}
+
 impl RoundCall {
+    /// A call that the caller put into a handback.
+    pub(super) fn external(call: Call, result: Option<Reply>) -> RoundCall {
+        let visible = Some(call.id.clone());
+        RoundCall {
+            call,
+            visible,
+            side_effect: SideEffect::default(),
+            result,
+        }
+    }
+
     pub(super) fn is_pending(&self) -> bool {
         self.result.is_none()
     }

@@ -3,6 +3,8 @@
 /// The public error codes. Their HTTP status and OpenAI `type` are one table in the doors.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Code {
+    /// A continuation does not open (contract K3).
+    ContinuationLost,
     /// Two calls of one message have the same id (contract P6).
     DuplicateToolCallId,
     /// Two different results for one id (contract P5).
@@ -25,6 +27,8 @@ pub enum Code {
     MissingRequiredParameter,
     /// Some results of the frontier are missing (contract P2).
     PartialToolResults,
+    /// A choice, which a team does not take (contract R7).
+    ToolChoiceUnsupportedForTeams,
     /// A forced function that is not among the caller's tools (contract R7).
     ToolChoiceUnknownFunction,
     /// A caller's tool is named like a service tool (contract R6).
@@ -47,6 +51,7 @@ impl Code {
     /// The code as the caller reads it.
     pub fn as_str(self) -> &'static str {
         match self {
+            Code::ContinuationLost => "continuation_lost",
             Code::DuplicateToolCallId => "duplicate_tool_call_id",
             Code::DuplicateToolResult => "duplicate_tool_result",
             Code::DuplicateTool => "duplicate_tool",
@@ -58,6 +63,7 @@ impl Code {
             Code::InvalidValue => "invalid_value",
             Code::MissingRequiredParameter => "missing_required_parameter",
             Code::PartialToolResults => "partial_tool_results",
+            Code::ToolChoiceUnsupportedForTeams => "tool_choice_unsupported_for_teams",
             Code::ToolChoiceUnknownFunction => "tool_choice_unknown_function",
             Code::ToolNameConflict => "tool_name_conflict",
             Code::TooManyTools => "too_many_tools",

@@ -104,8 +104,9 @@ impl Peer {
     }
 }
 
-/// Kills the one process below this one that runs `script`.
+/// Kills the one process below this one that runs `script` over pipes.
 async fn kill_child(script: &str) {
+    let script = &format!("{script} stdio");
     let own = std::process::id().to_string();
     let mut found = Command::new("pkill");
     let status = found
@@ -145,7 +146,10 @@ async fn ask_desk(tools: &Tools) {
     let closed = tools.call("tickets.close", r#"{"number":7}"#).await;
     assert!(closed.text.starts_with("closed 7"), "{}", closed.text);
     let wrong = failure(&tools.call("tickets.close", r#"{"number":0}"#).await);
-    assert!(wrong.starts_with("Error executing tool tickets.close"), "{wrong}");
+    assert!(
+        wrong.starts_with("Error executing tool tickets.close"),
+        "{wrong}"
+    );
     assert!(
         tools
             .names()

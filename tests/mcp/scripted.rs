@@ -196,7 +196,7 @@ impl Played {
         }
         let known = format!("session-{}", self.known.load(Ordering::SeqCst));
         if asked.session.as_deref() != Some(&known) {
-            return unknown_session(404, asked.body["id"].clone());
+            return unknown_session(404, &asked.body["id"]);
         }
         match asked.method.as_str() {
             "tools/list" => Told::Result(json!({"tools": [tool("look")]})),
@@ -209,7 +209,7 @@ impl Played {
 }
 
 /// How servers refuse a session that they do not know.
-pub(crate) fn unknown_session(status: u16, id: Value) -> Told {
+pub(crate) fn unknown_session(status: u16, id: &Value) -> Told {
     let error = json!({"code": -32001, "message": "Session not found"});
     let message = json!({"jsonrpc": "2.0", "id": id, "error": error});
     Told::Http(status, "application/json", message.to_string())

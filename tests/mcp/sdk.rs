@@ -1,5 +1,6 @@
 //! A server of the official SDK, in this process.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -14,6 +15,9 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{Peer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use super::service::PATIENCE;
 
 /// What the server offers and what was called.
 #[derive(Default)]
@@ -56,44 +60,63 @@ impl Desk {
 /// The server, as long as this lives.
 pub(crate) struct Sdk {
     pub(crate) url: String,
-    runtime: Option<tokio::runtime::Runtime>,
+    address: SocketAddr,
+    runtime: Option<Runtime>,
 }
 
 impl Sdk {
-    /// Serves a desk with sessions, or without and by the newest protocol revision alone.
+    /// Serves a desk.
     pub(crate) fn start(desk: &Arc<Desk>) -> Sdk {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .expect("a runtime can be built");
-        let desk = Arc::clone(desk);
-        let service = StreamableHttpService::new(
-            move || Ok(Served(Arc::clone(&desk))),
-            Arc::new(LocalSessionManager::default()),
-            StreamableHttpServerConfig::default(),
-        );
-        let app = Router::new().nest_service("/mcp", service);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it has an address");
-        listener.set_nonblocking(true).expect("a socket can be so");
-        runtime.spawn(async move {
-            let listener = TcpListener::from_std(listener).expect("it is a listener");
-            axum::serve(listener, app).await
-        });
         Sdk {
             url: format!("http://{address}/mcp"),
-            runtime: Some(runtime),
+            address,
+            runtime: Some(serve(desk, listener)),
+        }
+    }
+
+    /// Ends the server with all its connections and serves another desk on the same port.
+    pub(crate) fn start_again(&mut self, desk: &Arc<Desk>) {
+        self.stop();
+        let listener = std::net::TcpListener::bind(self.address);
+        self.runtime = Some(serve(desk, listener.expect("the port is free again")));
+    }
+
+    fn stop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // On another thread, since a runtime is not waited for within one.
+            let end = || runtime.shutdown_timeout(PATIENCE);
+            std::thread::scope(|threads| threads.spawn(end).join()).expect("it ends");
         }
     }
 }
 
 impl Drop for Sdk {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+        self.stop();
     }
+}
+
+fn serve(desk: &Arc<Desk>, listener: std::net::TcpListener) -> Runtime {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime can be built");
+    let desk = Arc::clone(desk);
+    let service = StreamableHttpService::new(
+        move || Ok(Served(Arc::clone(&desk))),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let app = Router::new().nest_service("/mcp", service);
+    listener.set_nonblocking(true).expect("a socket can be so");
+    runtime.spawn(async move {
+        let listener = TcpListener::from_std(listener).expect("it is a listener");
+        axum::serve(listener, app).await
+    });
+    runtime
 }
 
 struct Served(Arc<Desk>);

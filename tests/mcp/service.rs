@@ -114,10 +114,8 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Waits for something.
 pub(crate) async fn in_time<T>(what: &str, event: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(PATIENCE, event).await {
-        Ok(value) => value,
-        Err(_) => panic!("not within {PATIENCE:?}: {what}"),
-    }
+    let waited = tokio::time::timeout(PATIENCE, event).await;
+    waited.unwrap_or_else(|_| panic!("not within {PATIENCE:?}: {what}"))
 }
 
 /// The reason that the model is told, from a call that failed.

@@ -7,6 +7,7 @@ use handback::services::Outcome;
 use serde_json::{Value, json};
 
 use super::scripted::{Asked, Scripted, Told, text, tool, unknown_session};
+use super::sdk::{Desk, Sdk};
 use super::service::{Tools, failure, http, until};
 
 /// A server that says `told` of a session that it does not know.
@@ -69,7 +70,7 @@ async fn a_session_lost_with_400_is_begun_again() {
         assert_eq!(reply.text, r#"{"forget":true}"#, "{said}");
         assert_eq!(server.asked("initialize").len(), 2, "{said}");
     }
-    let server = refusing(|asked| unknown_session(400, asked.body["id"].clone()));
+    let server = refusing(|asked| unknown_session(400, &asked.body["id"]));
     let tools = Tools::connected(&http(&server.url())).await;
     let reply = tools.call("look", r#"{"forget":true}"#).await;
     assert_eq!(reply.outcome, Outcome::Completed);
@@ -79,7 +80,7 @@ async fn a_session_lost_with_400_is_begun_again() {
 async fn a_session_that_is_lost_again_fails_the_call() {
     let server = Scripted::start(|asked| {
         let call = asked.method == "tools/call";
-        call.then(|| unknown_session(404, asked.body["id"].clone()))
+        call.then(|| unknown_session(404, &asked.body["id"]))
     });
     let tools = Tools::connected(&http(&server.url())).await;
     let reason = failure(&tools.call("look", "{}").await);
@@ -126,4 +127,13 @@ async fn a_server_that_is_started_again_is_found_again() {
     server.start_again();
     tools.until_offered(&["look"]).await;
     assert_eq!(tools.call("look", "{}").await.text, "here");
+}
+
+#[tokio::test]
+async fn a_restart_is_noticed_without_a_call() {
+    let mut server = Sdk::start(&Desk::with(&["look"]));
+    let tools = Tools::connected(&http(&server.url)).await;
+    server.start_again(&Desk::with(&["act"]));
+    tools.until_offered(&["act"]).await;
+    assert_eq!(tools.call("act", "{}").await.text, "act done");
 }

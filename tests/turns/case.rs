@@ -98,6 +98,7 @@ impl Opening {
             limits,
             now: Millis(self.now),
             seed: self.seed,
+            resume: None,
         })
     }
 }

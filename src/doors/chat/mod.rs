@@ -10,7 +10,8 @@ mod whole;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::http::{Version, header};
+use actix_web::http::Version;
+use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use bytestring::ByteString;
@@ -28,6 +29,13 @@ const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(15);
 
 /// The header that says that a call is handed back although its arguments do not fit (A6).
 const UNREPAIRED: (&str, &str) = ("x-handback-arguments", "unrepaired");
+
+/// The header that says that a turn goes on without its hidden part (K3).
+const LOST: (&str, &str) = ("x-handback-continuation", "lost");
+
+/// The header that tells a client library not to send a request again: a tool with side effects
+/// has been run for it (K7).
+const DO_NOT_RETRY: (&str, &str) = ("x-should-retry", "false");
 
 /// What every piece of one answer repeats.
 struct Answer {
@@ -82,12 +90,14 @@ async fn open(
     let body = body::read(request, payload, shared.max_body).await?;
     exchange.request_bytes = body.len();
     let chat = ChatRequest::parse(body)?;
-    let agent = shared
+    let found = shared
         .roster
         .find(&chat.model)
         .filter(|_| caller.may_use(&chat.model));
-    let agent = Arc::clone(agent.ok_or_else(|| models::not_found(&chat.model))?);
-    exchange.agent = Some(Arc::clone(&agent));
+    let found = found
+        .cloned()
+        .ok_or_else(|| models::not_found(&chat.model))?;
+    exchange.agent = Some(found.label);
     exchange.stream = chat.stream;
     let answer = Answer {
         id: random_id("chatcmpl-"),
@@ -97,7 +107,8 @@ async fn open(
     };
     let authorization = request.headers().get(header::AUTHORIZATION);
     let drive = Drive::start(Order {
-        agent,
+        agent: found.agent,
+        team: found.team,
         model: chat.model,
         messages: chat.messages,
         tools: chat.tools,
@@ -105,11 +116,15 @@ async fn open(
         tool_choice_strings: caller.tool_choice_strings(),
         fields: upstream_fields(chat.fields, chat.stream, chat.stream_options),
         authorization: authorization.map(|value| value.as_bytes().to_vec()),
-        limits: shared.roster.limits().clone(),
+        key: caller.name().to_owned(),
+        common: Arc::clone(shared.roster.common()),
     })?;
-    let (dropped, placeholders) = drive.repaired_history();
-    shared.metrics.dropped_results.inc_by(dropped as u64);
-    shared.metrics.placeholders.inc_by(placeholders as u64);
+    let mended = drive.mended();
+    shared.metrics.dropped_results.inc_by(mended.dropped as u64);
+    shared
+        .metrics
+        .placeholders
+        .inc_by(mended.placeholders as u64);
     Ok((drive, answer))
 }
 
@@ -148,6 +163,15 @@ fn failed(failure: &Failure, exchange: &Exchange) -> Problem {
         );
     }
     problem
+}
+
+/// A response with one more header.
+fn with(mut response: HttpResponse, (name, value): (&'static str, &'static str)) -> HttpResponse {
+    response.headers_mut().insert(
+        HeaderName::from_static(name),
+        HeaderValue::from_static(value),
+    );
+    response
 }
 
 /// The outcome of an answer that is complete.

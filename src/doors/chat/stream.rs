@@ -10,7 +10,9 @@ use futures_util::stream;
 use tokio::time::{Instant, Sleep};
 
 use super::whole::ending;
-use super::{Answer, KEEP_ALIVE_AFTER, UNREPAIRED, failed, is_unrepaired, outcome};
+use super::{
+    Answer, DO_NOT_RETRY, KEEP_ALIVE_AFTER, LOST, UNREPAIRED, failed, is_unrepaired, outcome, with,
+};
 use crate::doors::exchange::{Exchange, Outcome};
 use crate::drive::{Drive, Event, Failure};
 use crate::turn::{Answered, Say};
@@ -52,9 +54,17 @@ pub(super) async fn respond(
         Some(Err(failure)) => {
             exchange.rounds = drive.rounds();
             let problem = failed(&failure, &exchange);
-            return exchange.refuse(&problem);
+            let refused = exchange.refuse(&problem);
+            return if drive.wrote() {
+                with(refused, DO_NOT_RETRY)
+            } else {
+                refused
+            };
         }
         first => {
+            if drive.mended().lost {
+                response.insert_header(LOST);
+            }
             if first.iter().flatten().any(is_unrepaired) {
                 response.insert_header(UNREPAIRED);
             }

@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 
-use super::{Answer, UNREPAIRED, failed, outcome};
+use super::{Answer, DO_NOT_RETRY, LOST, UNREPAIRED, failed, outcome, with};
 use crate::doors::exchange::Exchange;
 use crate::drive::{Drive, Event, Failure};
 use crate::turn::{Answered, Say};
@@ -31,7 +31,12 @@ pub(super) async fn respond(
         Ok(folded) => folded,
         Err(failure) => {
             let problem = failed(&failure, &exchange);
-            return exchange.refuse(&problem);
+            let refused = exchange.refuse(&problem);
+            return if drive.wrote() {
+                with(refused, DO_NOT_RETRY)
+            } else {
+                refused
+            };
         }
     };
     let mut response = HttpResponse::Ok();
@@ -39,6 +44,9 @@ pub(super) async fn respond(
     if answered.unrepaired {
         exchange.shared().metrics.unrepaired.inc();
         response.insert_header(UNREPAIRED);
+    }
+    if drive.mended().lost {
+        response.insert_header(LOST);
     }
     let response = response.body(fold.body(answer, &answered));
     exchange.finish(outcome(answered.finish), answered.finish.as_str(), response)

@@ -161,6 +161,7 @@ pub(super) fn setup() -> impl Strategy<Value = Setup> {
                 },
                 now: Millis(0),
                 seed,
+                resume: None,
             }
         },
     )

@@ -24,6 +24,7 @@ fn open(arguments: ArgumentPolicy) -> Turn {
         limits,
         now: Millis(0),
         seed: 1,
+        resume: None,
     };
     Turn::open(setup, &mut Vec::new())
 }

@@ -1,0 +1,120 @@
+//! Opens what came back sealed, and puts it into the history (contract K3).
+
+use std::sync::Arc;
+
+use super::agent::Agent;
+use super::clock;
+use super::run::Order;
+use crate::continuation::settings::OnLost;
+use crate::continuation::{Binding, Carry, is_sealed};
+use crate::turn::{Handback, History};
+use crate::wire::refusal::excerpt;
+use crate::wire::{Code, Message, Refusal};
+
+/// A history with its hidden parts in their places.
+pub(super) struct Opened {
+    pub(super) history: History,
+    /// The agent that is active, if it is not the one that is asked first.
+    pub(super) agent: Option<Arc<Agent>>,
+    /// The hidden part of the frontier is lost.
+    pub(super) lost: bool,
+}
+
+impl Opened {
+    /// Reads the conversation of an order.
+    pub(super) fn read(order: &mut Order) -> Result<Opened, Refusal> {
+        let messages = std::mem::take(&mut order.messages);
+        let order = &*order;
+        let (mut agent, mut lost) = (None, false);
+        let history = History::restore(messages, |handback| match open(order, &handback) {
+            Found::Nothing => Ok(None),
+            Found::Carry(carry) => {
+                if handback.frontier {
+                    agent = order
+                        .team
+                        .as_ref()
+                        .and_then(|team| team.agent(&carry.agent))
+                        .cloned();
+                }
+                Ok(Some(carry.hidden))
+            }
+            Found::Lost if handback.frontier && order.common.on_lost == OnLost::Fail => {
+                Err(refusal(&handback))
+            }
+            Found::Lost => {
+                lost = lost || handback.frontier;
+                Ok(None)
+            }
+        })?;
+        let history = if lost { with_note(history) } else { history };
+        Ok(Opened {
+            history,
+            agent,
+            lost,
+        })
+    }
+}
+
+enum Found {
+    Carry(Box<Carry>),
+    Lost,
+    Nothing,
+}
+
+fn open(order: &Order, handback: &Handback<'_>) -> Found {
+    let Some(id) = handback.ids.iter().find(|id| is_sealed(id)) else {
+        return Found::Nothing;
+    };
+    let binding = Binding {
+        key: &order.key,
+        model: &order.model,
+    };
+    match order.common.sealer.open(id, binding, clock::now_millis()) {
+        Ok(mut carry) => {
+            carry.hidden = carry.hidden.under_sealed(id);
+            Found::Carry(Box::new(carry))
+        }
+        Err(_) => Found::Lost,
+    }
+}
+
+fn refusal(handback: &Handback<'_>) -> Refusal {
+    let id = handback
+        .ids
+        .iter()
+        .find(|id| is_sealed(id))
+        .map_or("", |id| &***id);
+    let message = format!(
+        "the call {:?} of messages[{}] came back altered, too late, or with another key or model, and what it carries is lost; send tool_call ids back unchanged, or begin the turn anew",
+        excerpt(id),
+        handback.at
+    );
+    Refusal::at(
+        Code::ContinuationLost,
+        format!("messages[{}]", handback.at),
+        message,
+    )
+}
+
+/// Tells the model that it has forgotten something, in the last result that it gets.
+fn with_note(mut history: History) -> History {
+    const NOTE: &str = "(Earlier steps of this turn are not available any more.)";
+    let Some(last) = history
+        .messages
+        .iter()
+        .rposition(|message| message.answers.is_some())
+    else {
+        return history;
+    };
+    let message = &history.messages[last];
+    let content = message
+        .field("content")
+        .and_then(|content| content.text().map(|text| format!("{text}\n{NOTE}")));
+    if let (Some(content), Some(id)) = (content, message.answers.clone()) {
+        let name = message
+            .field("name")
+            .and_then(|name| name.text().map(std::borrow::Cow::into_owned));
+        history.messages[last] = Message::tool(&id, name.as_deref().unwrap_or("tool"), &content);
+    }
+    history
+}

@@ -1,0 +1,346 @@
+//! What a caller who comes back cannot bring, and how it is put back in its place.
+//!
+//! A caller sends the visible part of a turn: one assistant message with the external calls, and
+//! their results. What happened before that message in the same request, the internal calls that
+//! were parked with it, and the members of the upstream's message that bind it to its provider
+//! are [`Hidden`]. With both, the history that the model saw is written again, byte for byte.
+//!
+//! The visible part is the caller's (contract K5): where it changed the text or the arguments,
+//! its version is shown to the model, and what was bound to the original is left out. Text that
+//! is missing, trimmed or sent in parts is unchanged; so are arguments of the same value.
+
+use bytestring::ByteString;
+use serde::{Deserialize, Serialize};
+
+use super::core::Core;
+use super::notes;
+use super::round::{self, Reply, Round, RoundCall};
+use crate::wire::message::CallHead;
+use crate::wire::raw::{Members, Raw};
+use crate::wire::{Call, Message, Role};
+
+/// The hidden part of one request that ended with a handback.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hidden {
+    /// The turn that it belongs to.
+    turn: u64,
+    /// The replies of the calls that the handback before this one had parked, in order.
+    parked: Vec<String>,
+    /// What was said and done unseen before the handback.
+    messages: Vec<Message>,
+    /// The handback: the model's message and its calls.
+    round: Round,
+    /// All text that the caller was given with it, escaped.
+    said: String,
+    /// What was used up of the turn's bounds.
+    rounds: u32,
+    repairs: u32,
+    service_calls: u32,
+}
+
+/// A turn that goes on with a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resume {
+    pub(super) turn: u64,
+    /// The handback with the caller's results; its parked calls are to be run. None if there is
+    /// nothing to be run.
+    pub(super) round: Option<Round>,
+    /// The caller's messages behind the results.
+    pub(super) then: Vec<Message>,
+    pub(super) rounds: u32,
+    pub(super) repairs: u32,
+    pub(super) service_calls: u32,
+}
+
+impl Resume {
+    /// The round whose parked calls are to be run, and what stands behind its results.
+    pub(super) fn take_round(&mut self) -> Option<(Round, Vec<Message>)> {
+        let round = self.round.take()?;
+        Some((round, std::mem::take(&mut self.then)))
+    }
+}
+
+/// The visible part of a handback as the caller sent it.
+pub(super) struct Visible<'a> {
+    /// The assistant message, merged if it was several.
+    pub(super) message: Message,
+    /// The result of each of its calls, where there is one.
+    pub(super) results: Vec<Option<Message>>,
+    /// Replies of parked calls that a later handback of the same turn brought.
+    pub(super) parked: Option<&'a [String]>,
+    /// The results are due: parked calls are still to be run.
+    pub(super) due: bool,
+}
+
+impl Hidden {
+    /// What is hidden of a handback; none if the caller has all of it (contract K1).
+    pub(super) fn of(core: &Core, round: &Round) -> Option<Hidden> {
+        let messages = core.messages.get(core.request_start..).unwrap_or_default();
+        let internal = round.calls.iter().any(|call| call.visible.is_none());
+        let renamed = round
+            .calls
+            .iter()
+            .any(|call| call.visible.as_ref().is_some_and(|id| *id != call.call.id));
+        let carried = internal
+            || round.has_provider_fields()
+            || !messages.is_empty()
+            || !core.parked.is_empty();
+        (carried || renamed && core.resumed).then(|| Hidden {
+            turn: core.turn,
+            parked: core.parked.clone(),
+            messages: messages.to_vec(),
+            round: round.clone(),
+            said: core.said.clone(),
+            rounds: core.rounds,
+            repairs: core.repairs,
+            service_calls: core.service_calls,
+        })
+    }
+
+    /// The hidden part without the id that is about to be replaced by its own seal, which the
+    /// caller never sees.
+    #[must_use]
+    pub fn with_sealed(mut self, id: &ByteString) -> Hidden {
+        self.rename(id, &ByteString::new());
+        self
+    }
+
+    /// The hidden part that was opened from `id`: its call goes by that name with the caller.
+    #[must_use]
+    pub fn under_sealed(mut self, id: &ByteString) -> Hidden {
+        self.rename(&ByteString::new(), id);
+        self
+    }
+
+    fn rename(&mut self, from: &ByteString, to: &ByteString) {
+        let call = self
+            .round
+            .calls
+            .iter_mut()
+            .find(|call| call.visible.as_ref() == Some(from));
+        if let Some(call) = call {
+            call.visible = Some(to.clone());
+        }
+    }
+
+    /// The turn that it belongs to: handbacks of one turn bring each other's replies.
+    pub(super) fn turn(&self) -> u64 {
+        self.turn
+    }
+
+    /// The replies that belong to the handback before this one.
+    pub(super) fn parked(&self) -> &[String] {
+        &self.parked
+    }
+
+    /// Writes the hidden messages and the handback again. Gives the round if parked calls of it
+    /// are to be run, and the caller's results in it.
+    pub(super) fn restore(self, visible: Visible<'_>, out: &mut Vec<Message>) -> Option<Round> {
+        let edited = !self.is_said(&visible.message);
+        let mut messages = self.messages;
+        if edited {
+            // The caller's text stands for all that was said, so it is said once.
+            messages = messages.into_iter().map(without_text).collect();
+        }
+        out.extend(messages);
+        let answered = visible.results.iter().any(Option::is_some);
+        let due = visible.due && answered;
+        let merged = merge(self.round, &visible, edited);
+        let mut calls = merged.calls;
+        let mut replies = visible.parked.unwrap_or_default().iter();
+        for call in &mut calls {
+            // Every internal call has its reply among them, one that never ran too.
+            let kept = if call.visible.is_none() {
+                replies.next()
+            } else {
+                None
+            };
+            if call.result.is_some() {
+                continue;
+            }
+            let text = match &call.visible {
+                None if due => continue,
+                None if answered => kept.map_or(notes::NOT_KEPT, String::as_str),
+                _ => notes::NOT_RUN_BY_CALLER,
+            };
+            call.result = Some(Reply::Text(text.to_owned()));
+        }
+        let round = Round {
+            message: merged.message,
+            calls,
+        };
+        if round.calls.iter().any(|call| call.result.is_none()) {
+            return Some(round);
+        }
+        out.extend(round.into_messages());
+        None
+    }
+
+    /// How the turn goes on behind the handback.
+    pub(super) fn resume(&self) -> Resume {
+        Resume {
+            turn: self.turn,
+            round: None,
+            then: Vec::new(),
+            rounds: self.rounds,
+            repairs: self.repairs,
+            service_calls: self.service_calls,
+        }
+    }
+
+    /// Whether the message says what the caller was given, or nothing.
+    fn is_said(&self, message: &Message) -> bool {
+        let given: String = serde_json::from_str(&format!("\"{}\"", self.said)).unwrap_or_default();
+        let sent = message
+            .field("content")
+            .map(|content| plain(&content))
+            .unwrap_or_default();
+        sent.trim().is_empty() || sent.trim() == given.trim()
+    }
+}
+
+/// The text of a content, its parts joined.
+fn plain(content: &Raw) -> String {
+    if let Some(text) = content.text() {
+        return text.into_owned();
+    }
+    let parts: Vec<&serde_json::value::RawValue> =
+        serde_json::from_str(content.get()).unwrap_or_default();
+    let text = |part: &serde_json::value::RawValue| {
+        serde_json::from_str::<String>(Members::parse(part.get()).ok()?.get("text")?.get()).ok()
+    };
+    parts.into_iter().filter_map(text).collect()
+}
+
+fn without_text(message: Message) -> Message {
+    if message.role != Role::Assistant {
+        return message;
+    }
+    let raw = Raw::written(message.text_with("content", "null"));
+    Message { raw, ..message }
+}
+
+/// The handback as it is to be shown: the original, but for what the caller changed.
+fn merge(original: Round, visible: &Visible<'_>, text_edited: bool) -> Round {
+    let sent = sent_calls(&visible.message);
+    let mut edited = text_edited;
+    let mut calls: Vec<RoundCall> = Vec::with_capacity(original.calls.len());
+    for mut call in original.calls {
+        let Some(id) = &call.visible else {
+            calls.push(call);
+            continue;
+        };
+        // A call that the caller took out is not shown.
+        let Some(at) = visible.message.calls.iter().position(|sent| sent.id == *id) else {
+            edited = true;
+            continue;
+        };
+        if let Some(sent) = sent.get(at).filter(|sent| !is_same(sent, &call.call)) {
+            call.call = Call {
+                id: call.call.id,
+                extra: Vec::new(),
+                ..sent.clone()
+            };
+            edited = true;
+        }
+        let result = visible.results.get(at).cloned().flatten();
+        call.result = result.map(|message| Reply::of_caller(&message, &call.call.id));
+        calls.push(call);
+    }
+    // One that it put in is its own.
+    for (at, head) in visible.message.calls.iter().enumerate() {
+        if calls
+            .iter()
+            .all(|call| call.visible.as_ref() != Some(&head.id))
+        {
+            let Some(call) = sent.get(at).cloned() else {
+                continue;
+            };
+            let result = visible.results.get(at).cloned().flatten();
+            let result = result.map(|message| Reply::of_caller(&message, &call.id));
+            calls.push(RoundCall::external(call, result));
+            edited = true;
+        }
+    }
+    if !edited {
+        return Round {
+            message: original.message,
+            calls,
+        };
+    }
+    let shown: Vec<Call> = calls.iter().map(|call| call.call.clone()).collect();
+    let source = if text_edited {
+        &visible.message
+    } else {
+        &original.message
+    };
+    let content = source.field("content").filter(|content| !content.is_null());
+    let mut message = Message::assistant(None, &[], &shown);
+    if let Some(content) = content {
+        message.raw = Raw::written(message.text_with("content", content.get()));
+    }
+    Round { message, calls }
+}
+
+/// The calls of a message of the caller.
+fn sent_calls(message: &Message) -> Vec<Call> {
+    let list = message.field("tool_calls");
+    let elements: Vec<&serde_json::value::RawValue> = list
+        .as_ref()
+        .and_then(|list| serde_json::from_str(list.get()).ok())
+        .unwrap_or_default();
+    let call = |(element, head): (&&serde_json::value::RawValue, &CallHead)| {
+        let members = Members::parse(element.get()).ok()?;
+        let function = Members::parse(members.get("function")?.get()).ok()?;
+        let arguments: String = serde_json::from_str(function.get("arguments")?.get()).ok()?;
+        Some(Call {
+            id: head.id.clone(),
+            name: head.name.clone(),
+            arguments: arguments.into(),
+            extra: Vec::new(),
+        })
+    };
+    let made = elements.iter().zip(&message.calls).map(|pair| {
+        let (_, head) = pair;
+        call(pair).unwrap_or_else(|| Call {
+            id: head.id.clone(),
+            name: head.name.clone(),
+            arguments: ByteString::from_static("{}"),
+            extra: Vec::new(),
+        })
+    });
+    made.collect()
+}
+
+/// Whether the caller's version of a call says the same: half of all clients write the arguments
+/// anew.
+fn is_same(sent: &Call, original: &Call) -> bool {
+    if sent.name != original.name {
+        return false;
+    }
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    sent.arguments == original.arguments
+        || value(&sent.arguments).is_some_and(|sent| Some(sent) == value(&original.arguments))
+}
+
+impl Round {
+    fn has_provider_fields(&self) -> bool {
+        self.calls.iter().any(|call| !call.call.extra.is_empty())
+            || round::binds_to_provider(&self.message)
+    }
+
+    /// The replies of its internal calls, in order.
+    pub(super) fn internal_replies(&self) -> Vec<String> {
+        let internal = self.calls.iter().filter(|call| call.visible.is_none());
+        let text = |call: &RoundCall| match &call.result {
+            Some(Reply::Text(text)) => text.clone(),
+            _ => String::new(),
+        };
+        internal.map(text).collect()
+    }
+
+    /// The messages of a round in which everything has its result.
+    pub(super) fn into_messages(self) -> impl Iterator<Item = Message> {
+        std::iter::once(self.message).chain(self.calls.into_iter().map(RoundCall::into_message))
+    }
+}
