@@ -54,7 +54,7 @@ pub(crate) fn opened(
         limits,
         now: Millis(0),
         seed: 7,
-        resume: None,
+        resume: history.resume,
     };
     let mut actions = Vec::new();
     let turn = Turn::open(setup, &mut actions);

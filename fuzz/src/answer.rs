@@ -50,7 +50,7 @@ fn decode(data: &[u8], read: usize) -> Vec<Bytes> {
     let mut events = Vec::new();
     for read in data.chunks(read) {
         let fed = decoder.feed(Bytes::copy_from_slice(read), &mut |event| {
-            events.push(event)
+            events.push(event);
         });
         if fed.is_err() {
             return Vec::new();
@@ -102,6 +102,7 @@ fn open(arguments: ArgumentPolicy, actions: &mut Vec<Action>) -> Turn {
         limits,
         now: Millis(0),
         seed: 7,
+        resume: None,
     };
     Turn::open(setup, actions)
 }

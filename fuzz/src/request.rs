@@ -52,6 +52,7 @@ fn open(data: &[u8], strings: bool) -> Result<Opened, Refusal> {
         limits,
         now: Millis(0),
         seed: 7,
+        resume: history.resume,
     };
     let mut actions = Vec::new();
     let turn = Turn::open(setup, &mut actions);

@@ -88,19 +88,14 @@ impl Sealer {
             msg: &plain,
             aad: &aad,
         };
-        let sealed = match self
-            .ciphers
-            .first()
-            .map(|cipher| cipher.encrypt(&XNonce::from(nonce), payload))
-        {
-            Some(Ok(sealed)) => sealed,
-            // The only error of the cipher is a text of more than 256 GiB.
-            _ => {
-                return Err(TooLarge {
-                    bytes: plain.len(),
-                    limit: self.max_size,
-                });
-            }
+        let encrypt =
+            |cipher: &XChaCha20Poly1305| cipher.encrypt(&XNonce::from(nonce), payload).ok();
+        // The only error of the cipher is a text of more than 256 GiB.
+        let Some(sealed) = self.ciphers.first().and_then(encrypt) else {
+            return Err(TooLarge {
+                bytes: plain.len(),
+                limit: self.max_size,
+            });
         };
         let mut id = String::with_capacity(START.len() + (NONCE_BYTES + sealed.len()) * 4 / 3 + 4);
         id.push_str(START);

@@ -12,6 +12,7 @@ use super::problem::{Problem, Public};
 use crate::access::{Access, Caller};
 use crate::drive::Roster;
 use crate::telemetry::Metrics;
+use crate::wire::write::hex_into;
 
 /// What the handlers of one worker share.
 pub struct Shared {
@@ -233,12 +234,8 @@ fn fresh_id() -> HeaderValue {
 
 /// An id that nobody can guess: `prefix` and 32 hexadecimal digits.
 pub(super) fn random_id(prefix: &str) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut id = String::with_capacity(prefix.len() + 32);
     id.push_str(prefix);
-    for byte in rand::random::<[u8; 16]>() {
-        id.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        id.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
+    hex_into(&mut id, &rand::random::<[u8; 16]>());
     id
 }

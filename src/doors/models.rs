@@ -7,8 +7,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use percent_encoding::percent_decode_str;
 
 use super::exchange::{Exchange, Outcome, Shared};
-use super::problem::{Problem, Public};
-use crate::wire::refusal::excerpt;
+use super::problem::Problem;
 use crate::wire::write::ObjectWriter;
 
 /// Lists the agents that the key may use.
@@ -46,21 +45,12 @@ pub async fn show(request: HttpRequest, shared: Data<Arc<Shared>>) -> HttpRespon
         .trim_end_matches('/');
     let name = percent_decode_str(encoded).decode_utf8_lossy();
     if !shared.roster.names().iter().any(|known| *known == name) || !caller.may_use(&name) {
-        return exchange.refuse(&not_found(&name));
+        return exchange.refuse(&Problem::model_not_found(&name));
     }
     let response = HttpResponse::Ok()
         .content_type("application/json")
         .body(model(&name, shared.started));
     exchange.finish(Outcome::Answered, "models", response)
-}
-
-/// The name is nobody's, or not this key's: the answer is the same.
-pub(super) fn not_found(name: &str) -> Problem {
-    let message = format!(
-        "there is no model {:?} for this key; GET /v1/models lists those that there are",
-        excerpt(name)
-    );
-    Problem::new(Public::ModelNotFound, message).with_param("model")
 }
 
 /// A model object of the reference.

@@ -8,7 +8,7 @@ use crate::drive::Failure;
 use crate::turn::Stopped;
 use crate::upstream::Error;
 use crate::wire::answer;
-use crate::wire::refusal::Refusal;
+use crate::wire::refusal::{Refusal, excerpt};
 use crate::wire::write::ObjectWriter;
 
 /// An error as the caller gets it.
@@ -93,6 +93,15 @@ impl Problem {
             message: message.into(),
             retry_after: None,
         }
+    }
+
+    /// The name is nobody's, or not this key's: the answer is the same.
+    pub fn model_not_found(name: &str) -> Problem {
+        let message = format!(
+            "there is no model {:?} for this key; GET /v1/models lists those that there are",
+            excerpt(name)
+        );
+        Problem::new(Public::ModelNotFound, message).with_param("model")
     }
 
     /// The same, pointing at a field of the request.

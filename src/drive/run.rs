@@ -21,7 +21,7 @@ use crate::turn::{Action, Answered, Ask, Input, Say, ServiceCall, Setup, Stopped
 use crate::upstream::{self, Answer, Asked, Prompt};
 use crate::wire::refusal::excerpt;
 use crate::wire::request::Field;
-use crate::wire::write::quoted;
+use crate::wire::write::{hex_into, quoted};
 use crate::wire::{Code, Message, Raw, Refusal, Tool};
 
 /// What a caller asks of an agent.
@@ -412,9 +412,7 @@ fn idempotency_key(turn: u64, round: u32, call: &ServiceCall) -> String {
     digest.update(turn.to_be_bytes());
     digest.update(round.to_be_bytes());
     let mut key = String::from("hb-");
-    for byte in digest.finalize().iter().take(16) {
-        key.push_str(&format!("{byte:02x}"));
-    }
+    hex_into(&mut key, &digest.finalize()[..16]);
     key
 }
 

@@ -12,7 +12,7 @@ use super::lines::LogLines;
 use crate::wire::write::ObjectWriter;
 
 /// What is logged where nothing else is asked for: not the server library's own steps.
-const FILTER: &str = "info,actix_server=warn,actix_http=off";
+const FILTER: &str = "info,actix_server=warn,actix_http=off,rmcp=off";
 
 /// Sets up logging. `filter` is a directive such as `info` or `handback=debug,warn`.
 pub fn log(filter: Option<&str>) -> LogLines {

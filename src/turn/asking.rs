@@ -73,7 +73,6 @@ impl Asking {
             .text
             .as_ref()
             .is_none_or(|text| text.body().is_empty());
-        core.said_text = core.said_text || !silent;
         if let Some(text) = &delta.text {
             core.said.push_str(text.body());
         }
@@ -192,7 +191,7 @@ impl Asking {
     /// The closing round called service tools again. What it said is the answer; it said nothing,
     /// and there is none.
     fn closed(&self, actions: &mut Vec<Action>) -> Result<Turn, Stopped> {
-        if self.core.said_text {
+        if !self.core.said.is_empty() {
             return Ok(self.answer(FinishReason::Stop, actions));
         }
         Err(Stopped::invalid(

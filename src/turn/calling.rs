@@ -109,6 +109,8 @@ impl Calling {
         core.messages.extend(then);
         if resumed {
             core.request_start = core.messages.len();
+        } else {
+            core.unseen = true;
         }
         Asking::ask(core, actions)
     }

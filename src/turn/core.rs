@@ -53,7 +53,6 @@ pub(super) struct Core {
     pub(super) offer: Offer,
     /// Something was said to the caller already.
     pub(super) opened: bool,
-    pub(super) said_text: bool,
     /// All text that the caller was given in this request, escaped.
     #[serde(default)]
     pub(super) said: String,
@@ -63,9 +62,10 @@ pub(super) struct Core {
     /// The replies of the parked calls that this request ran first.
     #[serde(default)]
     pub(super) parked: Vec<String>,
-    /// The request goes on with a hidden part.
+    /// A round of this request was run unseen. Rounds in which the model only mended its calls do
+    /// not count: what it meant in the end is with the caller.
     #[serde(default)]
-    pub(super) resumed: bool,
+    pub(super) unseen: bool,
     pub(super) usage: Option<Usage>,
     pub(super) system_fingerprint: Option<Raw>,
     pub(super) service_tier: Option<Raw>,
@@ -99,11 +99,10 @@ impl Core {
             forced,
             offer,
             opened: false,
-            said_text: false,
             said: String::new(),
             request_start,
             parked: Vec::new(),
-            resumed: setup.resume.is_some(),
+            unseen: false,
             usage: None,
             system_fingerprint: None,
             service_tier: None,
@@ -118,10 +117,9 @@ impl Core {
         self.system_fingerprint = None;
         self.service_tier = None;
         self.opened = false;
-        self.said_text = false;
         self.said.clear();
         self.parked.clear();
-        self.resumed = true;
+        self.unseen = false;
     }
 
     /// Another agent goes on with the conversation.

@@ -77,15 +77,9 @@ impl Hidden {
     pub(super) fn of(core: &Core, round: &Round) -> Option<Hidden> {
         let messages = core.messages.get(core.request_start..).unwrap_or_default();
         let internal = round.calls.iter().any(|call| call.visible.is_none());
-        let renamed = round
-            .calls
-            .iter()
-            .any(|call| call.visible.as_ref().is_some_and(|id| *id != call.call.id));
-        let carried = internal
-            || round.has_provider_fields()
-            || !messages.is_empty()
-            || !core.parked.is_empty();
-        (carried || renamed && core.resumed).then(|| Hidden {
+        let carried =
+            internal || core.unseen || round.has_provider_fields() || !core.parked.is_empty();
+        carried.then(|| Hidden {
             turn: core.turn,
             parked: core.parked.clone(),
             messages: messages.to_vec(),
@@ -135,7 +129,7 @@ impl Hidden {
 
     /// Writes the hidden messages and the handback again. Gives the round if parked calls of it
     /// are to be run, and the caller's results in it.
-    pub(super) fn restore(self, visible: Visible<'_>, out: &mut Vec<Message>) -> Option<Round> {
+    pub(super) fn restore(self, visible: &Visible<'_>, out: &mut Vec<Message>) -> Option<Round> {
         let edited = !self.is_said(&visible.message);
         let mut messages = self.messages;
         if edited {
@@ -145,7 +139,7 @@ impl Hidden {
         out.extend(messages);
         let answered = visible.results.iter().any(Option::is_some);
         let due = visible.due && answered;
-        let merged = merge(self.round, &visible, edited);
+        let merged = merge(self.round, visible, edited);
         let mut calls = merged.calls;
         let mut replies = visible.parked.unwrap_or_default().iter();
         for call in &mut calls {

@@ -320,33 +320,41 @@ impl Pairs {
         (own, later, last): (Option<Hidden>, Option<&Hidden>, bool),
         history: &mut History,
     ) {
-        let run = left[group.messages.clone()]
+        let mut run = left[group.messages.clone()]
             .iter_mut()
             .filter_map(Option::take);
-        let message = pairing::merged(run.collect());
+        let message = match (run.next(), run.next()) {
+            (Some(only), None) => only,
+            (first, second) => {
+                pairing::merged(first.into_iter().chain(second).chain(run).collect())
+            }
+        };
         let slots = &self.slots[group.calls.clone()];
-        let results: Vec<Option<Message>> = slots
-            .iter()
-            .map(|slot| slot.result.and_then(|result| left[result].take()))
-            .collect();
-        history.placeholders += results.iter().filter(|result| result.is_none()).count();
+        let mut take = |slot: &Slot| slot.result.and_then(|result| left[result].take());
         let Some(own) = own else {
             history.messages.push(pairing::with_short_ids(message));
-            for (slot, result) in slots.iter().zip(results) {
-                let result = result.map(pairing::with_short_answer);
-                let id = pairing::short_id(&slot.id);
-                let not_run = || Message::tool(&id, &slot.name, notes::NOT_RUN_BY_CALLER);
-                history.messages.push(result.unwrap_or_else(not_run));
+            for slot in slots {
+                let result = take(slot);
+                history.placeholders += usize::from(result.is_none());
+                history.messages.push(match result {
+                    Some(result) => pairing::with_short_answer(result),
+                    None => {
+                        let id = pairing::short_id(&slot.id);
+                        Message::tool(&id, &slot.name, notes::NOT_RUN_BY_CALLER)
+                    }
+                });
             }
             return;
         };
+        let results: Vec<Option<Message>> = slots.iter().map(take).collect();
+        history.placeholders += results.iter().filter(|result| result.is_none()).count();
         let parked = later
             .filter(|later| later.turn() == own.turn())
             .map(Hidden::parked);
         let answered = results.iter().any(Option::is_some);
         let mut resume = own.resume();
         resume.round = own.restore(
-            Visible {
+            &Visible {
                 message,
                 results,
                 parked,

@@ -5,13 +5,11 @@ use sha2::{Digest, Sha256};
 
 use crate::wire::message::CallHead;
 use crate::wire::raw::Members;
-use crate::wire::write::{ObjectWriter, quoted, with_member};
+use crate::wire::write::{ObjectWriter, hex_into, quoted, with_member};
 use crate::wire::{Message, Raw, Role};
 
 /// Longest id that upstreams take, in characters.
 const ID_CHARS: usize = 40;
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// Whether two tool messages say the same.
 pub(super) fn same_result(one: &Message, other: &Message) -> bool {
@@ -26,10 +24,7 @@ pub(super) fn short_id(id: &ByteString) -> ByteString {
     }
     let digest = Sha256::digest(id.as_bytes());
     let mut short = String::from("call_");
-    for byte in &digest[..16] {
-        short.push(char::from(HEX[usize::from(byte >> 4)]));
-        short.push(char::from(HEX[usize::from(byte & 15)]));
-    }
+    hex_into(&mut short, &digest[..16]);
     ByteString::from(short)
 }
 
@@ -81,12 +76,7 @@ pub(super) fn with_short_answer(message: Message) -> Message {
 
 /// Consecutive assistant messages as one: their texts, their reasoning and their calls behind
 /// each other, of other members the first.
-pub(super) fn merged(mut run: Vec<Message>) -> Message {
-    if run.len() == 1
-        && let Some(only) = run.pop()
-    {
-        return only;
-    }
+pub(super) fn merged(run: Vec<Message>) -> Message {
     let mut texts: Vec<String> = Vec::new();
     let mut calls: Vec<String> = Vec::new();
     let mut fields: Vec<(String, String)> = Vec::new();

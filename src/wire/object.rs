@@ -196,6 +196,15 @@ impl Place {
 
 const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
 
+/// A key as a slice of its document, or else as a copy.
+pub(super) fn shared(document: &ByteString, key: &str) -> ByteString {
+    let start = offset(document, key);
+    match document.get(start..start.wrapping_add(key.len())) {
+        Some(found) if std::ptr::eq(found.as_ptr(), key.as_ptr()) => document.slice_ref(found),
+        _ => ByteString::from(key),
+    }
+}
+
 /// Where `text`, a slice of `document`, begins in it.
 fn offset(document: &ByteString, text: &str) -> usize {
     (text.as_ptr() as usize).wrapping_sub(document.as_ptr() as usize)
@@ -241,7 +250,7 @@ impl<'de, T: Members<'de>> Visitor<'de> for ObjectsVisitor<'de, T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut elements = Vec::new();
+        let mut elements = Vec::with_capacity(16);
         while let Some(element) = seq.next_element_seed(ObjectSeed::new(self.0))? {
             elements.push(element);
         }

@@ -204,7 +204,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::with_capacity(16);
+                let mut members = Vec::with_capacity(8);
                 while let Some(Key(key)) = map.next_key()? {
                     members.push((key, map.next_value()?));
                 }
@@ -294,7 +294,7 @@ impl<'de> Visitor<'de> for ElementsVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut elements = Vec::with_capacity(32);
+        let mut elements = Vec::new();
         while let Some(element) = seq.next_element()? {
             elements.push(element);
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::message::{self, Message, legacy};
-use super::object::{Members, Object, ObjectSeed, Objects, ObjectsSeed, Value};
+use super::object::{Members, Object, ObjectSeed, Objects, ObjectsSeed, Value, shared};
 use super::raw::{Kind, Raw};
 use super::refusal::{Code, Refusal, excerpt};
 use super::tool::{self, Tool};
@@ -45,9 +45,8 @@ pub struct Field {
 impl ChatRequest {
     /// Reads a body.
     pub fn parse(body: Bytes) -> Result<ChatRequest, Refusal> {
-        let document = match std::str::from_utf8(&body).map_err(|error| error.valid_up_to()) {
-            Ok(_) => ByteString::try_from(body).unwrap_or_default(),
-            Err(at) => return Err(not_json(&not_utf8(&body, at))),
+        let Ok(document) = ByteString::try_from(body.clone()) else {
+            return Err(not_json(&not_utf8(&body)));
         };
         let text = document.trim_start_matches('\u{feff}');
         let top = match read(&document, text).map_err(|error| not_json(&error.to_string()))? {
@@ -77,7 +76,8 @@ fn read<'a>(document: &'a ByteString, text: &'a str) -> Result<Object<Top<'a>>, 
 }
 
 /// Where the first byte stands that is no UTF-8.
-fn not_utf8(body: &[u8], at: usize) -> String {
+fn not_utf8(body: &[u8]) -> String {
+    let at = std::str::from_utf8(body).map_or_else(|error| error.valid_up_to(), str::len);
     let before = &body[..at];
     let line = memchr::memchr_iter(b'\n', before).count() + 1;
     let column = before
@@ -126,7 +126,7 @@ impl<'de> Members<'de> for Top<'de> {
                 .replace(ObjectsSeed(document).next(map)?)
                 .map(|_| "tools"),
             _ => {
-                self.rest.push((ByteString::from(key), map.next_value()?));
+                self.rest.push((shared(document, key), map.next_value()?));
                 None
             }
         };

@@ -57,6 +57,15 @@ pub fn compact(text: &str) -> String {
     out
 }
 
+/// Appends bytes as hexadecimal digits.
+pub fn hex_into(out: &mut String, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for byte in bytes {
+        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+}
+
 /// Writes one JSON object member by member.
 pub struct ObjectWriter<'a> {
     out: &'a mut String,

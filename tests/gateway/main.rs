@@ -24,6 +24,8 @@ mod sizes;
 
 mod http_tools;
 
+mod services;
+
 mod repairs;
 mod streams;
 

@@ -3,6 +3,8 @@
 //! A request is read, turned into an order, and driven. The first thing that comes of it decides
 //! how the caller is answered: an error is an HTTP error (contract S3), everything else opens
 //! the answer, whole or streamed.
+//!
+//! Invariant: both forms say the same, and neither says anything that the drive did not.
 
 mod stream;
 mod whole;
@@ -16,9 +18,9 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use bytestring::ByteString;
 
+use super::body;
 use super::exchange::{Exchange, Outcome, Shared, random_id};
 use super::problem::Problem;
-use super::{body, models};
 use crate::drive::{self, Drive, Event, Failure, Order};
 use crate::wire::Raw;
 use crate::wire::chunk::{FinishReason, Heading};
@@ -96,7 +98,7 @@ async fn open(
         .filter(|_| caller.may_use(&chat.model));
     let found = found
         .cloned()
-        .ok_or_else(|| models::not_found(&chat.model))?;
+        .ok_or_else(|| Problem::model_not_found(&chat.model))?;
     exchange.agent = Some(found.label);
     exchange.stream = chat.stream;
     let answer = Answer {

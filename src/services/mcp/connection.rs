@@ -53,7 +53,7 @@ pub(super) enum OpenError {
     #[error("no handshake within {0:?}")]
     TimedOut(Duration),
     /// The connection broke, or was never there.
-    #[error("no connection: {0}")]
+    #[error("{0}")]
     Unreachable(String),
 }
 

@@ -2,12 +2,12 @@
 //!
 //! | part | does |
 //! |---|---|
-//! | [`runtime`] | the one thread on which all connections live |
-//! | [`owner`] | keeps one connection: opens it, listens, lists, opens it again |
-//! | [`connection`], [`http`], [`child`] | opening and closing one |
-//! | [`listing`], [`names`] | from the server's list to what the model is offered |
-//! | [`call`], [`request`] | from a call to its result |
-//! | [`result`], [`failure`], [`private`] | what the model is told |
+//! | `runtime` | the one thread on which all connections live |
+//! | `owner` | keeps one connection: opens it, listens, lists, opens it again |
+//! | `connection`, `http`, `child` | opening and closing one |
+//! | `listing`, `names` | from the server's list to what the model is offered |
+//! | `call`, `request` | from a call to its result |
+//! | `result`, `failure`, `private` | what the model is told |
 //!
 //! A service connects in the background. Neither the start of the gateway nor a first request
 //! waits for it: a request that comes before the server has answered is served without its

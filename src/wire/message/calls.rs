@@ -110,7 +110,7 @@ fn call(
     let function: FunctionShape<'_> =
         serde_json::from_str(function.get()).map_err(|_| unreadable(&under("function")))?;
     let text = |value, key: &str, wanted| match value {
-        Some(value) => required_text_lazily(document, value, &|| under(key), wanted),
+        Some(value) => required_text(document, Some(value), &|| under(key), wanted),
         None => Err(missing(&under(key), wanted)),
     };
     let id = text(shape.id, "id", "the id of the call")?;
@@ -130,17 +130,6 @@ fn call(
         }
     };
     Ok((CallHead { id, name }, arguments_are_text))
-}
-
-/// As [`required_text`], naming the place only where there is something to say of it.
-fn required_text_lazily(
-    document: &ByteString,
-    value: &RawValue,
-    place: &dyn Fn() -> String,
-    wanted: &str,
-) -> Result<ByteString, Refusal> {
-    required_text(document, Some(value), "", wanted)
-        .or_else(|_| required_text(document, Some(value), &place(), wanted))
 }
 
 /// The calls with every `arguments` as text: an object becomes its compact string, nothing

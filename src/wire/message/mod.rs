@@ -1,4 +1,6 @@
 //! One message of a conversation: what Handback acts on, and the whole as it goes upstream.
+//!
+//! Invariant: a message is its text. What is read from it follows from that text alone.
 
 mod calls;
 mod parse;

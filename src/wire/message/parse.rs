@@ -178,18 +178,18 @@ pub(super) fn missing(place: &str, wanted: &str) -> Refusal {
 pub(super) fn required_text(
     document: &ByteString,
     value: Option<&RawValue>,
-    place: &str,
+    place: &dyn Fn() -> String,
     wanted: &str,
 ) -> Result<ByteString, Refusal> {
-    let value = value.ok_or_else(|| missing(place, wanted))?;
+    let value = value.ok_or_else(|| missing(&place(), wanted))?;
     match Raw::of(document, value).shared_text() {
         Some(text) if text.is_empty() => Err(Refusal::at(
             Code::InvalidValue,
-            place,
-            format!("{place} is empty; send {wanted}"),
+            place(),
+            format!("{} is empty; send {wanted}", place()),
         )),
         Some(text) => Ok(text),
-        None => Err(Refusal::wrong_type(place, value.get(), wanted)),
+        None => Err(Refusal::wrong_type(place(), value.get(), wanted)),
     }
 }
 
@@ -197,8 +197,15 @@ fn role(head: &Head<'_>, at: usize) -> Result<Role, Refusal> {
     const ROLES: &str = "one of system, developer, user, assistant, tool";
     let place = || format!("messages[{at}].role");
     let value = head.role.ok_or_else(|| missing(&place(), ROLES))?;
-    let name = serde_json::from_str::<std::borrow::Cow<'_, str>>(value.get())
-        .map_err(|_| Refusal::wrong_type(place(), value.get(), ROLES))?;
+    let raw = value.get();
+    let plain = raw
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    if let Some(role) = plain.and_then(Role::parse) {
+        return Ok(role);
+    }
+    let name: String =
+        serde_json::from_str(raw).map_err(|_| Refusal::wrong_type(place(), raw, ROLES))?;
     if name == "function" {
         return Err(legacy(place(), "role function"));
     }
@@ -272,7 +279,7 @@ fn plain_text(part: &str) -> Option<String> {
 }
 
 fn answered_id(document: &ByteString, head: &Head<'_>, at: usize) -> Result<ByteString, Refusal> {
-    let place = format!("messages[{at}].tool_call_id");
+    let place = || format!("messages[{at}].tool_call_id");
     required_text(
         document,
         head.tool_call_id,
