@@ -16,6 +16,9 @@ pub struct Carry {
     pub sealed_at: Millis,
     /// The agent that was active: in a team it need not be the one that was asked.
     pub agent: String,
+    /// The upstream that its model is served by: what binds messages to their provider goes to no
+    /// other.
+    pub upstream: String,
     /// The hidden part.
     pub hidden: Hidden,
 }

@@ -9,7 +9,7 @@ use crate::continuation::settings::OnLost;
 use crate::continuation::{Binding, Carry, is_sealed};
 use crate::turn::{Handback, History};
 use crate::wire::refusal::excerpt;
-use crate::wire::{Code, Message, Refusal};
+use crate::wire::{Code, Message, Refusal, Role};
 
 /// A history with its hidden parts in their places.
 pub(super) struct Opened {
@@ -26,17 +26,22 @@ impl Opened {
         let messages = std::mem::take(&mut order.messages);
         let order = &*order;
         let (mut agent, mut lost) = (None, false);
+        let first = active(order, &messages);
+        let upstream = first
+            .as_ref()
+            .map_or(&order.agent.upstream_name, |agent| &agent.upstream_name);
         let history = History::restore(messages, |handback| match open(order, &handback) {
             Found::Nothing => Ok(None),
             Found::Carry(carry) => {
                 if handback.frontier {
-                    agent = order
-                        .team
-                        .as_ref()
-                        .and_then(|team| team.agent(&carry.agent))
-                        .cloned();
+                    agent.clone_from(&first);
                 }
-                Ok(Some(carry.hidden))
+                let own = carry.upstream == *upstream;
+                Ok(Some(if own {
+                    carry.hidden
+                } else {
+                    carry.hidden.unbound()
+                }))
             }
             Found::Lost if handback.frontier && order.common.on_lost == OnLost::Fail => {
                 Err(refusal(&handback))
@@ -52,6 +57,27 @@ impl Opened {
             agent,
             lost,
         })
+    }
+}
+
+/// The member of a team that the last handback of a conversation names, whoever is asked first.
+fn active(order: &Order, messages: &[Message]) -> Option<Arc<Agent>> {
+    let team = order.team.as_ref()?;
+    // Only a handback that still waits for its results: a later answer ended the turn.
+    let last = messages
+        .iter()
+        .rfind(|message| message.role == Role::Assistant)?;
+    let ids = last.calls.iter().map(|call| &call.id).collect();
+    match open(
+        order,
+        &Handback {
+            ids,
+            frontier: true,
+            at: 0,
+        },
+    ) {
+        Found::Carry(carry) => team.agent(&carry.agent).cloned(),
+        _ => None,
     }
 }
 

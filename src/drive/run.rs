@@ -86,6 +86,8 @@ pub struct Drive {
     team: Option<Arc<Team>>,
     /// Its tools, as they were offered last.
     bound: Vec<Bound>,
+    /// Those of the agent that handed over in this round.
+    former: Vec<Bound>,
     calls: Calls,
     common: Arc<Common>,
     key: String,
@@ -162,6 +164,7 @@ impl Drive {
             agent,
             team: order.team,
             bound,
+            former: Vec::new(),
             calls: Calls::default(),
             common: order.common,
             key: order.key,
@@ -236,8 +239,13 @@ impl Drive {
             self.transfer(&call, target);
             return;
         }
-        let bound = self
-            .bound
+        // A call beside a transfer belongs to whoever made it.
+        let known = if self.former.is_empty() {
+            &self.bound
+        } else {
+            &self.former
+        };
+        let bound = known
             .iter()
             .find(|bound| bound.tool.tool.name == *name)
             .cloned();
@@ -254,7 +262,10 @@ impl Drive {
     /// Hands the conversation to a member of the team: whoever is asked next is another.
     fn transfer(&mut self, call: &ServiceCall, target: Arc<Agent>) {
         let other_upstream = target.upstream_name != self.agent.upstream_name;
-        self.bound = target.tools();
+        let bound = std::mem::replace(&mut self.bound, target.tools());
+        if self.former.is_empty() {
+            self.former = bound;
+        }
         let services = offered(&self.bound, self.team.as_deref(), &target);
         let arguments = target.arguments;
         let result = format!(
@@ -308,6 +319,7 @@ impl Drive {
             version: CARRY_VERSION,
             sealed_at: clock::now_millis(),
             agent: self.agent.name.clone(),
+            upstream: self.agent.upstream_name.clone(),
             hidden: hidden.with_sealed(&first.id),
         };
         let binding = Binding {
@@ -330,6 +342,7 @@ impl Drive {
 
     fn ask(&mut self, ask: &Ask) {
         self.rounds = ask.round;
+        self.former.clear();
         let tools: Vec<&Raw> = match self.turn.catalogue() {
             Some(catalogue) => catalogue.offered(ask.offer).collect(),
             None => Vec::new(),

@@ -86,6 +86,13 @@ impl Core {
         };
         let resume = setup.resume.as_ref();
         let request_start = setup.messages.len();
+        // What was withdrawn stays withdrawn for the rest of the turn.
+        let closing = resume.is_some_and(|resume| resume.rounds > setup.limits.rounds);
+        let offer = if closing && offer == Offer::All {
+            Offer::CallerOnly
+        } else {
+            offer
+        };
         Box::new(Core {
             messages: setup.messages,
             catalogue: setup.catalogue,
@@ -132,7 +139,7 @@ impl Core {
         self.catalogue.set_services(services);
         self.arguments = arguments;
         if other_upstream {
-            for message in self.messages.iter_mut().skip(self.request_start) {
+            for message in &mut self.messages {
                 *message = round::unbound(std::mem::replace(message, Message::system("")));
             }
         }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::core::Core;
 use super::notes;
+use super::pairing;
 use super::round::{self, Reply, Round, RoundCall};
 use crate::wire::message::CallHead;
 use crate::wire::raw::{Members, Raw};
@@ -77,8 +78,10 @@ impl Hidden {
     pub(super) fn of(core: &Core, round: &Round) -> Option<Hidden> {
         let messages = core.messages.get(core.request_start..).unwrap_or_default();
         let internal = round.calls.iter().any(|call| call.visible.is_none());
+        // A turn in which anything ran unseen carries on what it used of its bounds, and who is
+        // active in it.
         let carried =
-            internal || core.unseen || round.has_provider_fields() || !core.parked.is_empty();
+            internal || core.unseen || core.service_calls > 0 || round.has_provider_fields();
         carried.then(|| Hidden {
             turn: core.turn,
             parked: core.parked.clone(),
@@ -170,6 +173,17 @@ impl Hidden {
         None
     }
 
+    /// The hidden part without what binds it to its provider, for another upstream (contract U3).
+    #[must_use]
+    pub fn unbound(mut self) -> Hidden {
+        self.messages = self.messages.into_iter().map(round::unbound).collect();
+        self.round.message = round::unbound(self.round.message);
+        for call in &mut self.round.calls {
+            call.call.extra.clear();
+        }
+        self
+    }
+
     /// How the turn goes on behind the handback.
     pub(super) fn resume(&self) -> Resume {
         Resume {
@@ -242,14 +256,23 @@ fn merge(original: Round, visible: &Visible<'_>, text_edited: bool) -> Round {
         calls.push(call);
     }
     // One that it put in is its own.
+    let hidden: Vec<ByteString> = calls
+        .iter()
+        .filter(|call| call.visible.is_none())
+        .map(|call| call.call.id.clone())
+        .collect();
     for (at, head) in visible.message.calls.iter().enumerate() {
         if calls
             .iter()
             .all(|call| call.visible.as_ref() != Some(&head.id))
         {
-            let Some(call) = sent.get(at).cloned() else {
+            let Some(mut call) = sent.get(at).cloned() else {
                 continue;
             };
+            // One that bears the id of a hidden call gets another.
+            if hidden.contains(&call.id) {
+                call.id = pairing::derived_id(&call.id);
+            }
             let result = visible.results.get(at).cloned().flatten();
             let result = result.map(|message| Reply::of_caller(&message, &call.id));
             calls.push(RoundCall::external(call, result));

@@ -336,12 +336,11 @@ impl Pairs {
             for slot in slots {
                 let result = take(slot);
                 history.placeholders += usize::from(result.is_none());
-                history.messages.push(match result {
-                    Some(result) => pairing::with_short_answer(result),
-                    None => {
-                        let id = pairing::short_id(&slot.id);
-                        Message::tool(&id, &slot.name, notes::NOT_RUN_BY_CALLER)
-                    }
+                history.messages.push(if let Some(result) = result {
+                    pairing::with_short_answer(result)
+                } else {
+                    let id = pairing::short_id(&slot.id);
+                    Message::tool(&id, &slot.name, notes::NOT_RUN_BY_CALLER)
                 });
             }
             return;

@@ -9,9 +9,8 @@ pub(super) const NOT_RUN_BY_CALLER: &str =
 /// Another call of the same answer was invalid (contract A6).
 pub(super) const NOT_RUN_BESIDE_INVALID: &str = "{\"status\":\"not_run\",\"reason\":\"another call of the same answer was invalid, so none was run; call again\"}";
 
-/// A parked call ran in a request of which nothing could be kept.
-pub(super) const NOT_KEPT: &str =
-    "{\"status\":\"done\",\"reason\":\"this tool was run; its result is not available any more\"}";
+/// What became of a parked call was never kept, or it never ran.
+pub(super) const NOT_KEPT: &str = "{\"status\":\"unknown\",\"reason\":\"the result of this tool is not available any more; it may not have been run\"}";
 
 /// The round limit is reached (contract A7).
 pub(super) const ROUND_LIMIT: &str = "{\"status\":\"not_run\",\"reason\":\"the limit of tool rounds for this turn is reached; answer with what is known\"}";

@@ -22,6 +22,11 @@ pub(super) fn short_id(id: &ByteString) -> ByteString {
     if id.chars().count() <= ID_CHARS {
         return id.clone();
     }
+    derived_id(id)
+}
+
+/// An id that follows from another: the same in every request.
+pub(super) fn derived_id(id: &ByteString) -> ByteString {
     let digest = Sha256::digest(id.as_bytes());
     let mut short = String::from("call_");
     hex_into(&mut short, &digest[..16]);

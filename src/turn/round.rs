@@ -108,7 +108,7 @@ impl Round {
 
 /// A message without what binds it to its provider.
 pub(super) fn unbound(message: Message) -> Message {
-    if !binds_to_provider(&message) {
+    if !binds_to_provider(&message) && !message.raw.get().contains("extra_content") {
         return message;
     }
     let mut text = String::with_capacity(message.raw.get().len());
@@ -116,7 +116,9 @@ pub(super) fn unbound(message: Message) -> Message {
     for (key, value) in
         Members::parse(message.raw.get()).map_or_else(|_| Vec::new(), |members| members.0)
     {
-        if !PROVIDER_FIELDS.contains(&key.as_ref()) {
+        if key == "tool_calls" {
+            object.member(&key, &unbound_calls(value.get()));
+        } else if !PROVIDER_FIELDS.contains(&key.as_ref()) {
             object.member(&key, value.get());
         }
     }
@@ -125,6 +127,29 @@ pub(super) fn unbound(message: Message) -> Message {
         raw: Raw::written(text),
         ..message
     }
+}
+
+/// The calls of a message with nothing but what every upstream knows.
+fn unbound_calls(list: &str) -> String {
+    const KNOWN: [&str; 3] = ["id", "type", "function"];
+    let elements: Vec<Members<'_>> = serde_json::from_str(list).unwrap_or_default();
+    let mut out = String::from("[");
+    for (nth, element) in elements.iter().enumerate() {
+        if nth > 0 {
+            out.push(',');
+        }
+        let mut object = ObjectWriter::begin(&mut out);
+        for (key, value) in element
+            .0
+            .iter()
+            .filter(|(key, _)| KNOWN.contains(&key.as_ref()))
+        {
+            object.member(key, value.get());
+        }
+        object.end();
+    }
+    out.push(']');
+    out
 }
 
 /// Whether a message has members that bind it to its provider.

@@ -44,6 +44,10 @@ pub struct Field {
 
 impl ChatRequest {
     /// Reads a body.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "what it returns owns the body"
+    )]
     pub fn parse(body: Bytes) -> Result<ChatRequest, Refusal> {
         let Ok(document) = ByteString::try_from(body.clone()) else {
             return Err(not_json(&not_utf8(&body)));

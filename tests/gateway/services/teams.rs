@@ -1,0 +1,194 @@
+//! Teams: a transfer is hidden, and whoever is active stays so over a handback.
+
+use serde_json::{Value, json};
+
+use super::{
+    KEY, call, calling, closes, follow_up, kb, messages, offered, refused, result, says,
+    sealed_with, weather,
+};
+use crate::harness::caller::Caller;
+use crate::harness::case::{request, user};
+use crate::harness::gateway::{Gateway, Setup, UPSTREAM_MODEL};
+use crate::harness::service::Service;
+use crate::harness::upstream::Upstream;
+
+/// A lead without services and a member with some.
+const TEAM: &str = r#"
+[[agents]]
+name = "office.desk"
+upstream = "model"
+model = "gpt-desk"
+instructions = "You are the member."
+services = ["kb"]
+[[teams]]
+name = "front"
+lead = "support"
+members = ["office.desk"]
+"#;
+
+struct Scene {
+    upstream: Upstream,
+    service: Service,
+    setup: Setup,
+    gateway: Gateway,
+}
+
+impl Scene {
+    async fn start() -> Self {
+        let upstream = Upstream::start().await;
+        let service = kb().await;
+        let setup = Setup::with_upstream(&upstream.base_url())
+            .agent("instructions = \"You are the lead.\"\n")
+            .tables(&service.toml())
+            .tables(TEAM)
+            .tables(&sealed_with(&[KEY]));
+        let gateway = setup.start().await;
+        Self {
+            upstream,
+            service,
+            setup,
+            gateway,
+        }
+    }
+}
+
+fn ask_team(streamed: bool) -> Value {
+    let mut body = request(streamed);
+    body["model"] = json!("front");
+    body
+}
+
+fn transfer() -> Value {
+    calling(
+        Some("One moment. "),
+        &[call("call_t", "transfer_to_desk", "{}")],
+    )
+}
+
+#[tokio::test]
+async fn a_transfer_is_hidden_and_changes_who_is_asked() {
+    for streamed in [false, true] {
+        let scene = Scene::start().await;
+        scene.upstream.play([
+            says(&transfer()),
+            says(&calling(None, &[call("call_1", "look", "{}")])),
+            closes("It is dry."),
+        ]);
+        let reply = Caller::of(&scene.gateway).ask(&ask_team(streamed)).await;
+        let folded = reply.folded();
+        assert_eq!(folded["message"]["content"], "One moment. It is dry.");
+        for hidden in ["transfer", "desk", "call_t", "look"] {
+            assert!(!reply.text().contains(hidden), "{hidden}: {}", reply.text());
+        }
+        if !streamed {
+            assert_eq!(folded["model"], "front");
+        }
+        let asked = scene.upstream.requests();
+        assert_eq!(asked.len(), 3);
+        assert_eq!(asked[0].json()["model"], UPSTREAM_MODEL);
+        assert_eq!(
+            messages(&asked[0])[0],
+            json!({"role": "system", "content": "You are the lead."})
+        );
+        assert_eq!(offered(&asked[0]), ["get_weather", "transfer_to_desk"]);
+        let second = messages(&asked[1]);
+        assert_eq!(asked[1].json()["model"], "gpt-desk");
+        assert_eq!(
+            second[..3],
+            [
+                json!({"role": "system", "content": "You are the member."}),
+                user("Is it raining in Lisbon?"),
+                transfer(),
+            ]
+        );
+        assert_eq!(second[3]["tool_call_id"], "call_t");
+        assert_eq!(second.len(), 4);
+        assert_eq!(
+            offered(&asked[1]),
+            ["get_weather", "look", "find", "save", "file"]
+        );
+        assert_eq!(scene.service.calls("look"), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_active_member_survives_a_handback_and_a_restart() {
+    let scene = Scene::start().await;
+    let body = ask_team(false);
+    scene.upstream.play([
+        says(&transfer()),
+        says(&calling(
+            None,
+            &[weather("call_1"), call("call_2", "save", "{}")],
+        )),
+    ]);
+    let folded = Caller::of(&scene.gateway).ask(&body).await.folded();
+    assert_eq!(folded["finish_reason"], "tool_calls", "{folded}");
+    let body = follow_up(&body, &folded["message"], &["dry"]);
+    let restarted = scene.setup.start().await;
+    for gateway in [&scene.gateway, &restarted] {
+        scene.upstream.play([closes("done")]);
+        let folded = Caller::of(gateway).ask(&body).await.folded();
+        assert_eq!(folded["message"]["content"], "done", "{folded}");
+        let asked = scene.upstream.only_request();
+        assert_eq!(asked.json()["model"], "gpt-desk");
+        let asked = messages(&asked);
+        assert_eq!(asked[0]["content"], "You are the member.");
+        assert_eq!(asked[2], transfer());
+        assert_eq!(
+            asked[5..],
+            [
+                result("call_1", "dry"),
+                result("call_2", r#"{"tool":"save"}"#),
+            ]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_forced_choice_is_refused() {
+    let scene = Scene::start().await;
+    let caller = Caller::of(&scene.gateway);
+    for choice in [
+        json!("auto"),
+        json!("none"),
+        json!({"type": "function", "function": {"name": "get_weather"}}),
+    ] {
+        let mut body = ask_team(false);
+        body["tool_choice"] = choice;
+        let code = refused(&caller, &body, 400).await;
+        assert_eq!(code, "tool_choice_unsupported_for_teams");
+    }
+    assert!(scene.upstream.requests().is_empty());
+    let mut body = ask_team(false);
+    body["tool_choice"] = Value::Null;
+    let folded = caller.ask(&body).await.folded();
+    assert_eq!(folded["message"]["content"], "done");
+}
+
+#[tokio::test]
+async fn names_of_any_members_tools_are_taken() {
+    let scene = Scene::start().await;
+    let caller = Caller::of(&scene.gateway);
+    for name in ["transfer_to_desk", "save"] {
+        let mut body = ask_team(false);
+        body["tools"][0]["function"]["name"] = json!(name);
+        assert_eq!(refused(&caller, &body, 400).await, "tool_name_conflict");
+    }
+}
+
+#[tokio::test]
+async fn a_team_is_a_model() {
+    let scene = Scene::start().await;
+    let caller = Caller::of(&scene.gateway);
+    let list = caller.get("/v1/models").await.json();
+    let models = list["data"].as_array().expect("a list");
+    let names: Vec<_> = models
+        .iter()
+        .filter_map(|model| model["id"].as_str())
+        .collect();
+    for name in ["front", "support", "office.desk"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    assert_eq!(caller.get("/v1/models/front").await.json()["id"], "front");
+}
