@@ -33,6 +33,7 @@ pub mod config;
 pub mod continuation;
 pub mod doors;
 pub mod drive;
+mod glob;
 pub mod secret;
 pub mod services;
 pub mod telemetry;

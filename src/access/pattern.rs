@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::glob;
+
 /// A pattern over model names, such as `support-ticket.*`: `*` stands for any
 /// characters, slashes included, or none; everything else for itself, in the same
 /// case.
@@ -16,22 +18,7 @@ impl Pattern {
 
     /// Whether `name` as a whole fits.
     pub fn matches(&self, name: &str) -> bool {
-        let Some((first, rest)) = self.0.split_once('*') else {
-            return self.0 == name;
-        };
-        let Some(mut name) = name.strip_prefix(first) else {
-            return false;
-        };
-        let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-        // Taking the earliest place for each piece leaves the most for the next, so
-        // there is never a reason to go back.
-        for piece in middle.split('*') {
-            let Some((_, after)) = name.split_once(piece) else {
-                return false;
-            };
-            name = after;
-        }
-        name.ends_with(last)
+        glob::matches(&self.0, name)
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::clock;
+use crate::glob;
 use crate::secret::Secret;
 
 pub use super::http::template::{TemplateError, UrlTemplate};
@@ -200,22 +201,7 @@ impl Glob {
 
     /// Whether `name` as a whole fits.
     pub fn matches(&self, name: &str) -> bool {
-        let Some((first, rest)) = self.0.split_once('*') else {
-            return self.0 == name;
-        };
-        let Some(mut name) = name.strip_prefix(first) else {
-            return false;
-        };
-        let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-        // Taking the earliest place for each piece leaves the most for the next, so there is
-        // never a reason to go back.
-        for piece in middle.split('*') {
-            let Some((_, after)) = name.split_once(piece) else {
-                return false;
-            };
-            name = after;
-        }
-        name.ends_with(last)
+        glob::matches(&self.0, name)
     }
 }
 

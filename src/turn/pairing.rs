@@ -149,8 +149,7 @@ fn elements(list: &str) -> Vec<String> {
 }
 
 fn members(message: &Message) -> Vec<(String, String)> {
-    let members =
-        Members::parse(message.raw.get()).map_or_else(|_| Vec::new(), |members| members.0);
+    let members = Members::of(message.raw.get());
     members
         .into_iter()
         .map(|(key, value)| (key.into_owned(), value.get().to_owned()))

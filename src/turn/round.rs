@@ -113,9 +113,7 @@ pub(super) fn unbound(message: Message) -> Message {
     }
     let mut text = String::with_capacity(message.raw.get().len());
     let mut object = ObjectWriter::begin(&mut text);
-    for (key, value) in
-        Members::parse(message.raw.get()).map_or_else(|_| Vec::new(), |members| members.0)
-    {
+    for (key, value) in Members::of(message.raw.get()) {
         if key == "tool_calls" {
             object.member(&key, &unbound_calls(value.get()));
         } else if !PROVIDER_FIELDS.contains(&key.as_ref()) {

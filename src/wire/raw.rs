@@ -183,6 +183,11 @@ impl<'a> Members<'a> {
         serde_json::from_str(text)
     }
 
+    /// The members of a text that was an object when it was read first; none of another.
+    pub fn of(text: &'a str) -> Vec<(Cow<'a, str>, &'a RawValue)> {
+        Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0)
+    }
+
     /// The last member of that name.
     pub fn get(&self, key: &str) -> Option<&'a RawValue> {
         self.0

@@ -247,14 +247,14 @@ impl<'de> Deserialize<'de> for Silent {
 fn completed(definition: &str, parameters: &str) -> Raw {
     let mut out = String::with_capacity(definition.len() + parameters.len());
     let mut tool = ObjectWriter::begin(&mut out);
-    for (key, value) in members(definition) {
+    for (key, value) in raw::Members::of(definition) {
         if key != "function" {
             tool.member(&key, value.get());
             continue;
         }
         let mut function = ObjectWriter::begin(tool.key(&key));
         let mut written = false;
-        for (key, value) in members(value.get()) {
+        for (key, value) in raw::Members::of(value.get()) {
             written = written || key == "parameters";
             function.member(
                 &key,
@@ -272,10 +272,6 @@ fn completed(definition: &str, parameters: &str) -> Raw {
     }
     tool.end();
     Raw::written(out)
-}
-
-fn members(text: &str) -> Vec<(std::borrow::Cow<'_, str>, &RawValue)> {
-    raw::Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0)
 }
 
 impl Serialize for Tool {

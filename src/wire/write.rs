@@ -111,7 +111,7 @@ pub fn with_member(text: &str, key: &str, value: &str) -> String {
     let mut out = String::with_capacity(text.len() + value.len() + key.len() + 4);
     let mut object = ObjectWriter::begin(&mut out);
     let mut found = false;
-    for (name, old) in Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0) {
+    for (name, old) in Members::of(text) {
         object.member(&name, if name == key { value } else { old.get() });
         found = found || name == key;
     }

@@ -90,6 +90,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     Layer {
         of: "services",
         may: &[
+            "glob",
             "secret",
             "tools",
             "wire",
@@ -140,7 +141,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer {
         of: "access",
-        may: &["secret"],
+        may: &["glob", "secret"],
         never: NO_NET,
     },
     Layer {
@@ -164,6 +165,11 @@ pub(crate) const LAYERS: &[Layer] = &[
             "std::net::TcpStream",
             "async",
         ],
+    },
+    Layer {
+        of: "glob",
+        may: &[],
+        never: PURE,
     },
     Layer {
         of: "secret",

@@ -67,9 +67,7 @@ impl Fold {
         match say {
             Say::Text { text, logprobs } => {
                 self.body.get_or_insert_default().push_str(text.body());
-                for (key, value) in Members::parse(logprobs.as_ref().map_or("{}", Raw::get))
-                    .map_or_else(|_| Vec::new(), |members| members.0)
-                {
+                for (key, value) in Members::of(logprobs.as_ref().map_or("{}", Raw::get)) {
                     self.logprobs
                         .add(&key.as_ref().into(), &Raw::written(value.get().to_owned()));
                 }

@@ -141,7 +141,7 @@ fn rewritten(elements: &[&RawValue]) -> String {
             out.push(',');
         }
         let mut object = ObjectWriter::begin(&mut out);
-        for (key, value) in members(element.get()) {
+        for (key, value) in Members::of(element.get()) {
             if key == "function" {
                 function(object.key(&key), value.get());
             } else {
@@ -157,7 +157,7 @@ fn rewritten(elements: &[&RawValue]) -> String {
 fn function(out: &mut String, text: &str) {
     let mut object = ObjectWriter::begin(out);
     let mut arguments = None;
-    for (key, value) in members(text) {
+    for (key, value) in Members::of(text) {
         if key == "arguments" {
             arguments = Some(value.get());
         } else {
@@ -171,10 +171,6 @@ fn function(out: &mut String, text: &str) {
         Some(text) => object.member("arguments", text),
     }
     object.end();
-}
-
-fn members(text: &str) -> Vec<(std::borrow::Cow<'_, str>, &RawValue)> {
-    Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0)
 }
 
 /// Whether a JSON string holds nothing but spaces.

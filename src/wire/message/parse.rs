@@ -291,7 +291,7 @@ fn answered_id(document: &ByteString, head: &Head<'_>, at: usize) -> Result<Byte
 fn rewritten(text: &str, changes: &Changes) -> Raw {
     let mut out = String::with_capacity(text.len() + 32);
     let mut object = ObjectWriter::begin(&mut out);
-    let members = raw::Members::parse(text).map_or_else(|_| Vec::new(), |members| members.0);
+    let members = raw::Members::of(text);
     let mut content = changes.content.as_deref();
     for (key, value) in &members {
         match key.as_ref() {
