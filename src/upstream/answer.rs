@@ -42,10 +42,48 @@ pub struct Head {
 /// How long an upstream may be silent.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Until the first piece of the answer.
+    /// Until its head arrives, and from there (or for as long as `idle`) until the first piece.
     pub first: Duration,
     /// Between two pieces. Comments do not count: some servers keep a stalled stream alive.
     pub idle: Duration,
+}
+
+/// The time that has passed since an upstream said something.
+pub struct Silence {
+    patience: Patience,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl Silence {
+    /// Begins to wait for the head of an answer.
+    pub fn begin(patience: Patience) -> Silence {
+        let sleep = Box::pin(tokio::time::sleep(patience.first));
+        Silence { patience, sleep }
+    }
+
+    /// Resolves when it has lasted too long.
+    pub async fn over(&mut self) {
+        self.sleep.as_mut().await;
+    }
+
+    /// The head has arrived: waits for the first piece.
+    fn head_came(&mut self) {
+        self.last(self.patience.first.max(self.patience.idle));
+    }
+
+    /// A piece has arrived: waits for the next.
+    fn piece_came(&mut self) {
+        self.last(self.patience.idle);
+    }
+
+    fn last(&mut self, time: Duration) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the idle time-out of a connection is a matter of this place"
+        )]
+        let now = Instant::now();
+        self.sleep.as_mut().reset(now + time);
+    }
 }
 
 /// An answer under way.
@@ -59,8 +97,7 @@ pub struct Answer {
     complete: bool,
     /// Something of the answer has been said.
     begun: bool,
-    silence: Pin<Box<Sleep>>,
-    patience: Patience,
+    silence: Silence,
 }
 
 /// How the bytes are to be read. The first of them tells, since the content type may not.
@@ -72,8 +109,8 @@ enum Form {
 
 impl Answer {
     /// Reads an answer whose head has arrived. An error status is read to its end and reported.
-    pub async fn begin(head: Head, reads: Reads, patience: Patience) -> Result<Answer, Error> {
-        let silence = Box::pin(tokio::time::sleep(patience.first));
+    pub async fn begin(head: Head, reads: Reads, mut silence: Silence) -> Result<Answer, Error> {
+        silence.head_came();
         let answer = Answer {
             reads: Some(reads),
             head,
@@ -82,7 +119,6 @@ impl Answer {
             complete: false,
             begun: false,
             silence,
-            patience,
         };
         if (200..300).contains(&answer.head.status) {
             return Ok(answer);
@@ -174,12 +210,7 @@ impl Answer {
     fn piece(&mut self, delta: Delta) {
         self.begun = self.begun || delta.says_something();
         self.complete = self.complete || delta.finish.is_some();
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the idle time-out of a connection is a matter of this place"
-        )]
-        let now = Instant::now();
-        self.silence.as_mut().reset(now + self.patience.idle);
+        self.silence.piece_came();
         self.ready.push_back(Ok(delta));
     }
 
@@ -300,14 +331,11 @@ impl Answer {
 }
 
 /// The next read, `Some(None)` at the end; `None` when the silence has lasted too long.
-async fn read(
-    reads: &mut Reads,
-    silence: &mut Pin<Box<Sleep>>,
-) -> Option<Option<Result<Bytes, Error>>> {
+async fn read(reads: &mut Reads, silence: &mut Silence) -> Option<Option<Result<Bytes, Error>>> {
     tokio::select! {
         biased;
         read = reads.next() => Some(read),
-        () = silence => None,
+        () = silence.over() => None,
     }
 }
 

@@ -66,9 +66,15 @@ pub fn open(settings: &UpstreamSettings) -> Result<Arc<dyn Upstream>, OpenError>
 /// Why an upstream cannot be used at all.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The HTTP client cannot be set up.
-    #[error("the HTTP client cannot be set up")]
-    Client(#[from] reqwest::Error),
+    /// The certificates of this machine cannot be read.
+    #[error("the certificates of this machine cannot be read: {0}")]
+    Certificates(#[from] rustls::Error),
+    /// The environment names a proxy of another kind than `http`.
+    #[error("the environment names a proxy that is not reached by http://")]
+    Proxy,
+    /// The base URL is none that a request can be sent to.
+    #[error("the base URL is none that a request can be sent to")]
+    Url(#[from] ::http::uri::InvalidUri),
     /// A key or header holds characters that HTTP forbids.
     #[error("a header holds characters that HTTP forbids: {0}")]
     Header(String),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::stream;
 
-use super::answer::{Answer, Head, Patience};
+use super::answer::{Answer, Head, Patience, Silence};
 use super::script::{Moment, Script, ScriptError};
 use super::{Asked, Request, Upstream};
 
@@ -42,6 +42,6 @@ impl Upstream for ScriptedUpstream {
             ..Head::default()
         };
         let reads = Box::pin(stream::iter(reply.body.into_iter().map(Ok)));
-        Box::pin(Answer::begin(head, reads, PATIENCE))
+        Box::pin(Answer::begin(head, reads, Silence::begin(PATIENCE)))
     }
 }
