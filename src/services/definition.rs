@@ -1,8 +1,5 @@
 //! The definition of a tool, as chat completions has it.
 
-use bytestring::ByteString;
-use serde_json::value::RawValue;
-
 use crate::tools::{ServiceTool, SideEffect};
 use crate::wire::write::ObjectWriter;
 use crate::wire::{Refusal, Tool};
@@ -25,13 +22,7 @@ pub(super) fn define(
     function.member("parameters", parameters);
     function.end();
     tool.end();
-    let document = ByteString::from(text);
-    let unreadable = |error: serde_json::Error| {
-        let message = format!("the definition cannot be read: {error}");
-        Refusal::at(crate::wire::Code::InvalidValue, "parameters", message)
-    };
-    let value: &RawValue = serde_json::from_str(&document).map_err(unreadable)?;
-    let tool = Tool::parse(&document, value, 0)?;
+    let tool = Tool::parse(&text.into())?;
     Ok(ServiceTool { tool, side_effect })
 }
 

@@ -14,11 +14,11 @@
 
 pub mod answer;
 pub mod chunk;
+mod cursor;
 pub mod delta;
 mod failure;
 pub mod fields;
 pub mod message;
-mod object;
 pub mod raw;
 pub mod refusal;
 pub mod request;

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use bytestring::ByteString;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::cursor::Cursor;
 use super::write::quoted;
 
 /// One JSON value as its text: a shared document and the range in which the value stands.
@@ -51,15 +52,25 @@ impl Kind {
         }
     }
 
-    fn of(text: &str) -> Kind {
-        match text.as_bytes().first() {
-            Some(b'[') => Kind::Array,
-            Some(b't' | b'f') => Kind::Bool,
-            Some(b'{') => Kind::Object,
-            Some(b'"') => Kind::String,
-            Some(b'n') | None => Kind::Null,
-            Some(_) => Kind::Number,
-        }
+    /// The kind of the JSON value `text`.
+    pub(super) fn of(text: &str) -> Kind {
+        let first = text.as_bytes().first();
+        first
+            .and_then(|byte| Kind::begun_by(*byte))
+            .unwrap_or(Kind::Null)
+    }
+
+    /// The kind of value that begins with `byte`.
+    pub(super) fn begun_by(byte: u8) -> Option<Kind> {
+        Some(match byte {
+            b'[' => Kind::Array,
+            b't' | b'f' => Kind::Bool,
+            b'{' => Kind::Object,
+            b'"' => Kind::String,
+            b'n' => Kind::Null,
+            b'-' | b'0'..=b'9' => Kind::Number,
+            _ => return None,
+        })
     }
 }
 
@@ -71,15 +82,6 @@ impl Raw {
         Raw {
             document,
             start: 0,
-            end,
-        }
-    }
-
-    /// The value that stands in a range of a document.
-    pub(super) fn slice(document: &ByteString, start: usize, end: usize) -> Raw {
-        Raw {
-            document: document.clone(),
-            start,
             end,
         }
     }
@@ -102,15 +104,18 @@ impl Raw {
 
     /// The place of `value` in the document it was parsed from; a copy if it stands elsewhere.
     pub fn of(document: &ByteString, value: &RawValue) -> Raw {
-        let text = value.get();
-        let start = (text.as_ptr() as usize).wrapping_sub(document.as_ptr() as usize);
-        match document.get(start..start.wrapping_add(text.len())) {
-            Some(found) if std::ptr::eq(found.as_ptr(), text.as_ptr()) => Raw {
+        Raw::within(document, value.get())
+    }
+
+    /// The JSON value `text`, a slice of `document`; a copy if it is none.
+    pub(super) fn within(document: &ByteString, text: &str) -> Raw {
+        match start(document, text) {
+            Some(start) => Raw {
                 document: document.clone(),
                 start,
                 end: start + text.len(),
             },
-            _ => Raw::written(text.to_owned()),
+            None => Raw::written(text.to_owned()),
         }
     }
 
@@ -155,6 +160,21 @@ impl Raw {
     }
 }
 
+/// A key as a slice of its document, or else as a copy.
+pub(super) fn shared(document: &ByteString, key: &str) -> ByteString {
+    match start(document, key) {
+        Some(_) => document.slice_ref(key),
+        None => ByteString::from(key),
+    }
+}
+
+/// Where `text` begins in `document`, if it is a slice of it.
+fn start(document: &ByteString, text: &str) -> Option<usize> {
+    let start = (text.as_ptr() as usize).wrapping_sub(document.as_ptr() as usize);
+    let found = document.get(start..start.wrapping_add(text.len()))?;
+    std::ptr::eq(found.as_ptr(), text.as_ptr()).then_some(start)
+}
+
 /// Decodes the JSON string `text`, quotes included.
 fn decode(text: &str) -> Option<Cow<'_, str>> {
     let body = body_of(text)?;
@@ -170,8 +190,8 @@ fn body_of(text: &str) -> Option<&str> {
 
 /// Whether `text` is one JSON object and nothing else.
 pub fn is_object(text: &str) -> bool {
-    let text = text.trim_matches([' ', '\t', '\n', '\r']);
-    text.starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
+    let mut cursor = Cursor::new(text);
+    cursor.kind() == Ok(Kind::Object) && cursor.value().is_ok() && cursor.end().is_ok()
 }
 
 /// The members of a JSON object in the order in which they stand, keys decoded.
@@ -243,78 +263,6 @@ impl<'de> Deserialize<'de> for Key<'de> {
         }
         deserializer.deserialize_str(Text)
     }
-}
-
-/// The methods of a visitor for values that are neither arrays nor objects: each tells its kind.
-macro_rules! visit_scalars {
-    ($other:path) => {
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok($other($crate::wire::Kind::Null))
-        }
-
-        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-            Ok($other($crate::wire::Kind::Bool))
-        }
-
-        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-            Ok($other($crate::wire::Kind::Number))
-        }
-
-        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-            Ok($other($crate::wire::Kind::Number))
-        }
-
-        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-            Ok($other($crate::wire::Kind::Number))
-        }
-
-        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-            Ok($other($crate::wire::Kind::String))
-        }
-    };
-}
-pub(super) use visit_scalars;
-
-/// The elements of a JSON array, or what stands there instead.
-pub(super) enum Elements<'a> {
-    /// The elements, each as its text.
-    Array(Vec<&'a RawValue>),
-    /// Another kind of value.
-    Other(Kind),
-}
-
-impl<'de> Deserialize<'de> for Elements<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ElementsVisitor)
-    }
-}
-
-struct ElementsVisitor;
-
-impl<'de> Visitor<'de> for ElementsVisitor {
-    type Value = Elements<'de>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = seq.next_element()? {
-            elements.push(element);
-        }
-        Ok(Elements::Array(elements))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        while map
-            .next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?
-            .is_some()
-        {}
-        Ok(Elements::Other(Kind::Object))
-    }
-
-    visit_scalars!(Elements::Other);
 }
 
 impl std::fmt::Debug for Raw {

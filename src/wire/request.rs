@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 use bytestring::ByteString;
-use serde::de::{DeserializeSeed, MapAccess};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::message::{self, Message, legacy};
-use super::object::{Members, Object, ObjectSeed, Objects, ObjectsSeed, Value, shared};
-use super::raw::{Kind, Raw};
+use super::cursor::{Cursor, NotJson};
+use super::message::{Message, legacy};
+use super::raw::{Kind, Raw, shared};
 use super::refusal::{Code, Refusal, excerpt};
-use super::tool::{self, Tool};
+use super::tool::Tool;
 
 /// A request, read once: what Handback acts on as values, the rest as it was sent.
 #[derive(Debug)]
@@ -53,30 +53,32 @@ impl ChatRequest {
             return Err(not_json(&not_utf8(&body)));
         };
         let text = document.trim_start_matches('\u{feff}');
-        let top = match read(&document, text).map_err(|error| not_json(&error.to_string()))? {
-            Object::Found(top, ..) => top,
-            Object::Other(kind) => {
+        let mut cursor = Cursor::new(text);
+        match Top::read(&document, &mut cursor) {
+            Ok(Some(top)) => build(&document, top),
+            Ok(None) => {
                 let message = format!(
                     "the body is {}; send a JSON object with model and messages",
-                    kind.name()
+                    Kind::of(text.trim_start()).name()
                 );
-                return Err(Refusal {
+                Err(Refusal {
                     code: Code::InvalidType,
                     param: None,
                     message,
-                });
+                })
             }
-        };
-        build(&document, top)
+            Err(NotJson) => Err(not_json(&wrong_in(text))),
+        }
     }
 }
 
-/// Reads `text`, a part of `document`, to its end.
-fn read<'a>(document: &'a ByteString, text: &'a str) -> Result<Object<Top<'a>>, serde_json::Error> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let top = ObjectSeed::new(document).deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(top)
+/// What is wrong in a text that is no JSON.
+fn wrong_in(text: &str) -> String {
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Err(error) => error.to_string(),
+        // All that is left: the reader of values does not decode what it passes over.
+        Ok(_) => "a key holds an escape that is no character".to_owned(),
+    }
 }
 
 /// Where the first byte stands that is no UTF-8.
@@ -102,40 +104,87 @@ fn not_json(detail: &str) -> Refusal {
     }
 }
 
-/// The members of the body. The long ones are read element by element in the same pass.
+/// The members of the body, walked through once. What is refused in one of the long ones is said
+/// only after the whole body turned out to be JSON.
 #[derive(Default)]
 struct Top<'a> {
-    model: Option<&'a RawValue>,
-    messages: Option<Objects<message::Head<'a>>>,
-    tools: Option<Objects<tool::Head<'a>>>,
-    rest: Vec<(ByteString, &'a RawValue)>,
+    model: Option<&'a str>,
+    messages: Option<Elements<Message>>,
+    tools: Option<Elements<Tool>>,
+    rest: Vec<(ByteString, &'a str)>,
     twice: Option<&'static str>,
 }
 
-impl<'de> Members<'de> for Top<'de> {
-    fn member<A: MapAccess<'de>>(
+/// What a member turned out to be of which an array is wanted.
+enum Elements<T> {
+    Array(Result<Vec<T>, Refusal>),
+    Other(Kind),
+}
+
+impl<'a> Top<'a> {
+    /// Reads the text before `cursor` to its end; `None` if it is no object.
+    fn read(document: &'a ByteString, cursor: &mut Cursor<'a>) -> Result<Option<Top<'a>>, NotJson> {
+        let mut top = Top::default();
+        let is_object = cursor.kind()? == Kind::Object;
+        if is_object {
+            cursor.object(|cursor, key| top.member(document, &key, cursor))?;
+        } else {
+            cursor.value()?;
+        }
+        cursor.end()?;
+        Ok(is_object.then_some(top))
+    }
+
+    fn member(
         &mut self,
-        document: &'de ByteString,
+        document: &'a ByteString,
         key: &str,
-        map: &mut A,
-    ) -> Result<Value<'de>, A::Error> {
+        cursor: &mut Cursor<'a>,
+    ) -> Result<(), NotJson> {
         let twice = match key {
-            "model" => self.model.replace(map.next_value()?).map(|_| "model"),
-            "messages" => self
-                .messages
-                .replace(ObjectsSeed(document).next(map)?)
-                .map(|_| "messages"),
-            "tools" => self
-                .tools
-                .replace(ObjectsSeed(document).next(map)?)
-                .map(|_| "tools"),
+            "model" => self.model.replace(cursor.value()?).map(|_| "model"),
+            "messages" => {
+                let read = |cursor: &mut Cursor<'a>, at| Message::read(document, cursor, at);
+                let messages = Elements::read(cursor, read)?;
+                self.messages.replace(messages).map(|_| "messages")
+            }
+            "tools" => {
+                let read = |cursor: &mut Cursor<'a>, at| Tool::read(document, cursor, at);
+                let tools = Elements::read(cursor, read)?;
+                self.tools.replace(tools).map(|_| "tools")
+            }
             _ => {
-                self.rest.push((shared(document, key), map.next_value()?));
+                self.rest.push((shared(document, key), cursor.value()?));
                 None
             }
         };
         self.twice = self.twice.or(twice);
-        Ok(Value::unplaced())
+        Ok(())
+    }
+}
+
+impl<T> Elements<T> {
+    fn read<'a>(
+        cursor: &mut Cursor<'a>,
+        mut read: impl FnMut(&mut Cursor<'a>, usize) -> Result<Result<T, Refusal>, NotJson>,
+    ) -> Result<Elements<T>, NotJson> {
+        let kind = cursor.kind()?;
+        if kind != Kind::Array {
+            cursor.value()?;
+            return Ok(Elements::Other(kind));
+        }
+        let mut elements = Ok(Vec::with_capacity(16));
+        cursor.array(|cursor| {
+            match &mut elements {
+                Ok(found) => match read(cursor, found.len())? {
+                    Ok(element) => found.push(element),
+                    Err(refusal) => elements = Err(refusal),
+                },
+                Err(_) => drop(cursor.value()?),
+            }
+            Ok(())
+        })?;
+        Ok(Elements::Array(elements))
     }
 }
 
@@ -161,12 +210,12 @@ fn build(document: &ByteString, top: Top<'_>) -> Result<ChatRequest, Refusal> {
     for (key, value) in top.rest {
         field(document, &mut request, key, value)?;
     }
-    request.messages = messages(document, top.messages)?;
-    request.tools = tools(document, top.tools)?;
+    request.messages = messages(top.messages)?;
+    request.tools = tools(top.tools)?;
     Ok(request)
 }
 
-fn model(document: &ByteString, value: Option<&RawValue>) -> Result<ByteString, Refusal> {
+fn model(document: &ByteString, value: Option<&str>) -> Result<ByteString, Refusal> {
     const WANTED: &str = "the name of an agent; GET /v1/models lists them";
     let value = value.ok_or_else(|| {
         Refusal::at(
@@ -175,9 +224,9 @@ fn model(document: &ByteString, value: Option<&RawValue>) -> Result<ByteString, 
             format!("model is missing; send {WANTED}"),
         )
     })?;
-    match Raw::of(document, value).shared_text() {
+    match Raw::within(document, value).shared_text() {
         Some(name) if !name.is_empty() => Ok(name),
-        _ => Err(Refusal::wrong_type("model", value.get(), WANTED)),
+        _ => Err(Refusal::wrong_type("model", value, WANTED)),
     }
 }
 
@@ -186,9 +235,8 @@ fn field(
     document: &ByteString,
     request: &mut ChatRequest,
     key: ByteString,
-    value: &RawValue,
+    text: &str,
 ) -> Result<(), Refusal> {
-    let text = value.get();
     let known = |known: &'static str| {
         Refusal::at(
             Code::DuplicateKey,
@@ -218,7 +266,7 @@ fn field(
             if text != "null"
                 && request
                     .stream_options
-                    .replace(Raw::of(document, value))
+                    .replace(Raw::within(document, text))
                     .is_some()
             {
                 return Err(known("stream_options"));
@@ -228,7 +276,7 @@ fn field(
             if text != "null"
                 && request
                     .tool_choice
-                    .replace(Raw::of(document, value))
+                    .replace(Raw::within(document, text))
                     .is_some()
             {
                 return Err(known("tool_choice"));
@@ -237,7 +285,7 @@ fn field(
         _ => {
             request.fields.push(Field {
                 key,
-                value: Raw::of(document, value),
+                value: Raw::within(document, text),
             });
         }
     }
@@ -270,50 +318,36 @@ fn include_usage(text: &str) -> Result<bool, Refusal> {
     }
 }
 
-fn messages(
-    document: &ByteString,
-    value: Option<Objects<message::Head<'_>>>,
-) -> Result<Vec<Message>, Refusal> {
+fn messages(value: Option<Elements<Message>>) -> Result<Vec<Message>, Refusal> {
     const WANTED: &str = "an array of messages";
-    let elements = match value {
-        Some(Objects::Array(elements)) if elements.is_empty() => {
+    match value {
+        Some(Elements::Array(Ok(messages))) if messages.is_empty() => {
             let message = "messages is []; send at least one message";
-            return Err(Refusal::at(Code::EmptyArray, "messages", message));
+            Err(Refusal::at(Code::EmptyArray, "messages", message))
         }
-        Some(Objects::Array(elements)) => elements,
-        Some(Objects::Other(kind)) => {
+        Some(Elements::Array(messages)) => messages,
+        Some(Elements::Other(kind)) => {
             let message = format!("messages is {}; send {WANTED}", kind.name());
-            return Err(Refusal::at(Code::InvalidType, "messages", message));
+            Err(Refusal::at(Code::InvalidType, "messages", message))
         }
         None => {
             let message = format!("messages is missing; send {WANTED}");
-            return Err(Refusal::at(
+            Err(Refusal::at(
                 Code::MissingRequiredParameter,
                 "messages",
                 message,
-            ));
+            ))
         }
-    };
-    let mut messages = Vec::with_capacity(elements.len());
-    for (at, element) in elements.into_iter().enumerate() {
-        messages.push(Message::read(document, element, at)?);
     }
-    Ok(messages)
 }
 
-fn tools(
-    document: &ByteString,
-    value: Option<Objects<tool::Head<'_>>>,
-) -> Result<Vec<Tool>, Refusal> {
+fn tools(value: Option<Elements<Tool>>) -> Result<Vec<Tool>, Refusal> {
     match value {
-        None | Some(Objects::Other(Kind::Null)) => Ok(Vec::new()),
-        Some(Objects::Other(kind)) => {
+        None | Some(Elements::Other(Kind::Null)) => Ok(Vec::new()),
+        Some(Elements::Other(kind)) => {
             let message = format!("tools is {}; send an array of tools, or null", kind.name());
             Err(Refusal::at(Code::InvalidType, "tools", message))
         }
-        Some(Objects::Array(elements)) => {
-            let read = |(at, element)| Tool::read(document, element, at);
-            elements.into_iter().enumerate().map(read).collect()
-        }
+        Some(Elements::Array(tools)) => tools,
     }
 }

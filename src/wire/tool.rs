@@ -1,13 +1,12 @@
 //! One tool that a request offers to the model (contract R6).
 
 use bytestring::ByteString;
-use serde::de::{DeserializeSeed, MapAccess};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::cursor::{Cursor, NotJson};
 use super::message;
-use super::object::{Members, Object, ObjectSeed, Value};
-use super::raw::{self, Raw};
+use super::raw::{Kind, Members, Raw};
 use super::refusal::{Code, Refusal, excerpt};
 use super::write::ObjectWriter;
 
@@ -33,46 +32,49 @@ const OTHER_WAYS_TO_SAY: [&str; 5] = ["$ref", "allOf", "anyOf", "oneOf", "patter
 const NAME: &str = "the name of the function";
 
 impl Tool {
-    /// Reads the element `at` of `tools`.
-    pub fn parse(document: &ByteString, value: &RawValue, at: usize) -> Result<Tool, Refusal> {
-        let mut reader = serde_json::Deserializer::from_str(value.get());
-        let object = ObjectSeed::new(document)
-            .deserialize(&mut reader)
-            .map_err(|error| unreadable(&format!("tools[{at}]"), &error))?;
-        Tool::read(document, object, at)
+    /// Reads a definition from its text.
+    pub fn parse(document: &ByteString) -> Result<Tool, Refusal> {
+        let mut cursor = Cursor::new(document);
+        Tool::read(document, &mut cursor, 0).unwrap_or_else(|_| Err(unreadable("the definition")))
     }
 
-    /// Takes the element `at` of `tools`, its members read.
-    pub(super) fn read(
-        document: &ByteString,
-        object: Object<Head<'_>>,
+    /// Walks through the element `at` of `tools`.
+    pub(super) fn read<'a>(
+        document: &'a ByteString,
+        cursor: &mut Cursor<'a>,
         at: usize,
-    ) -> Result<Tool, Refusal> {
+    ) -> Result<Result<Tool, Refusal>, NotJson> {
+        let kind = cursor.kind()?;
+        if kind != Kind::Object {
+            cursor.value()?;
+            let place = format!("tools[{at}]");
+            return Ok(Err(Refusal::wrong_type(place, kind.name(), FORM)));
+        }
+        let mut head = Head::default();
+        let text = cursor.object(|cursor, key| head.member(&key, cursor))?;
+        Ok(Tool::of(document, &head, text, at))
+    }
+
+    fn of(document: &ByteString, head: &Head<'_>, text: &str, at: usize) -> Result<Tool, Refusal> {
         let place = |key: &str| format!("tools[{at}]{key}");
-        let (head, raw) = match object {
-            Object::Found(head, raw, _) => (head, raw),
-            Object::Other(kind) => return Err(Refusal::wrong_type(place(""), kind.name(), FORM)),
-        };
         check_type(head.kind, &|| place(".type"))?;
-        let function = match head.function {
-            Some(Object::Found(function, ..)) => function,
-            Some(Object::Other(kind)) => {
-                return Err(Refusal::wrong_type(place(".function"), kind.name(), FORM));
-            }
+        match head.function {
             None => return Err(missing(&place(".function"), FORM)),
-        };
-        if let Some(key) = head.twice.or(function.twice) {
+            Some(Kind::Object) => {}
+            Some(kind) => return Err(Refusal::wrong_type(place(".function"), kind.name(), FORM)),
+        }
+        if let Some(key) = head.twice {
             return Err(message::twice(&place(key)));
         }
-        let name = function
+        let name = head
             .name
             .ok_or_else(|| missing(&place(".function.name"), NAME))?;
-        let name = Raw::of(document, name)
+        let name = Raw::within(document, name)
             .shared_text()
-            .ok_or_else(|| Refusal::wrong_type(place(".function.name"), name.get(), NAME))?;
-        let raw = match completion(function.parameters, &|| place(".function.parameters"))? {
-            Some(parameters) => completed(raw.get(), &parameters),
-            None => raw,
+            .ok_or_else(|| Refusal::wrong_type(place(".function.name"), name, NAME))?;
+        let raw = match completion(head.parameters, &|| place(".function.parameters"))? {
+            Some(parameters) => completed(text, &parameters),
+            None => Raw::within(document, text),
         };
         Ok(Tool { name, raw })
     }
@@ -81,7 +83,7 @@ impl Tool {
     pub fn parameters(&self) -> Option<&str> {
         let shape: Shape<'_> = serde_json::from_str(self.raw.get()).ok()?;
         Some(
-            raw::Members::parse(shape.function?.get())
+            Members::parse(shape.function?.get())
                 .ok()?
                 .get("parameters")?
                 .get(),
@@ -89,60 +91,49 @@ impl Tool {
     }
 }
 
-/// The members of a definition that Handback looks at.
+/// The members of a definition, and of its function, that Handback looks at.
 #[derive(Default)]
-pub(super) struct Head<'a> {
-    kind: Option<&'a RawValue>,
-    function: Option<Object<Function<'a>>>,
+struct Head<'a> {
+    kind: Option<&'a str>,
+    function: Option<Kind>,
+    name: Option<&'a str>,
+    parameters: Option<&'a str>,
     twice: Option<&'static str>,
 }
 
-/// The members of its function.
-#[derive(Default)]
-struct Function<'a> {
-    name: Option<&'a RawValue>,
-    parameters: Option<&'a RawValue>,
-    twice: Option<&'static str>,
-}
-
-impl<'de> Members<'de> for Head<'de> {
-    fn member<A: MapAccess<'de>>(
-        &mut self,
-        document: &'de ByteString,
-        key: &str,
-        map: &mut A,
-    ) -> Result<Value<'de>, A::Error> {
-        if key == "function" {
-            let function = map.next_value_seed(ObjectSeed::new(document))?;
-            let value = Value::object(&function);
-            if self.function.replace(function).is_some() {
-                self.twice = Some(".function");
+impl<'a> Head<'a> {
+    fn member(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Result<(), NotJson> {
+        match key {
+            "type" => {
+                if self.kind.replace(cursor.value()?).is_some() {
+                    self.twice = Some(".type");
+                }
             }
-            return Ok(value);
+            "function" => {
+                let kind = cursor.kind()?;
+                if kind == Kind::Object {
+                    cursor.object(|cursor, key| self.of_function(&key, cursor))?;
+                } else {
+                    cursor.value()?;
+                }
+                if self.function.replace(kind).is_some() {
+                    self.twice = Some(".function");
+                }
+            }
+            _ => drop(cursor.value()?),
         }
-        let value: &RawValue = map.next_value()?;
-        if key == "type" && self.kind.replace(value).is_some() {
-            self.twice = Some(".type");
-        }
-        Ok(Value::raw(document, value))
+        Ok(())
     }
-}
 
-impl<'de> Members<'de> for Function<'de> {
-    fn member<A: MapAccess<'de>>(
-        &mut self,
-        document: &'de ByteString,
-        key: &str,
-        map: &mut A,
-    ) -> Result<Value<'de>, A::Error> {
-        let value: &RawValue = map.next_value()?;
+    fn of_function(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Result<(), NotJson> {
+        let value = cursor.value()?;
         if key == "name" && self.name.replace(value).is_some() {
             self.twice = Some(".function.name");
         }
         if key == "parameters" && self.parameters.replace(value).is_some() {
             self.twice = Some(".function.parameters");
         }
-        Ok(Value::raw(document, value))
+        Ok(())
     }
 }
 
@@ -152,9 +143,9 @@ struct Shape<'a> {
     function: Option<&'a RawValue>,
 }
 
-fn check_type(kind: Option<&RawValue>, place: &dyn Fn() -> String) -> Result<(), Refusal> {
+fn check_type(kind: Option<&str>, place: &dyn Fn() -> String) -> Result<(), Refusal> {
     const ONLY: &str = "only \"function\" is supported";
-    let message = match kind.map(RawValue::get) {
+    let message = match kind {
         Some("\"function\"") => return Ok(()),
         Some(other) => format!("{} is {}; {ONLY}", place(), excerpt(other)),
         None => format!("{} is missing; {ONLY}: send {FORM}", place()),
@@ -162,12 +153,9 @@ fn check_type(kind: Option<&RawValue>, place: &dyn Fn() -> String) -> Result<(),
     Err(Refusal::at(Code::UnsupportedToolType, place(), message))
 }
 
-fn unreadable(place: &str, error: &serde_json::Error) -> Refusal {
-    Refusal::at(
-        Code::InvalidValue,
-        place,
-        format!("{place} cannot be read: {error}"),
-    )
+fn unreadable(place: &str) -> Refusal {
+    let message = format!("{place} cannot be read: it is no JSON");
+    Refusal::at(Code::InvalidValue, place, message)
 }
 
 fn missing(place: &str, wanted: &str) -> Refusal {
@@ -181,25 +169,24 @@ fn missing(place: &str, wanted: &str) -> Refusal {
 /// What must stand for `parameters`, if not what is there: a function without parameters is
 /// spelled in ways that upstreams disagree on.
 fn completion(
-    parameters: Option<&RawValue>,
+    parameters: Option<&str>,
     place: &dyn Fn() -> String,
 ) -> Result<Option<String>, Refusal> {
-    let text = match parameters.map(RawValue::get) {
+    let text = match parameters {
         None | Some("null") => return Ok(Some(NO_PARAMETERS.to_owned())),
         Some(text) if text.starts_with('{') => text,
         Some(text) => return Err(Refusal::wrong_type(place(), text, "a JSON Schema object")),
     };
-    if serde_json::from_str::<Silent>(text).is_err() {
+    if says_what_it_takes(text) {
         return Ok(None);
     }
-    let members = raw::Members::parse(text).map_err(|error| unreadable(&place(), &error))?;
-    let typed = members.get("type").is_some();
-    if !typed {
-        return Ok(members.0.is_empty().then(|| NO_PARAMETERS.to_owned()));
+    let members = Members::of(text);
+    if !members.iter().any(|(key, _)| key == "type") {
+        return Ok(members.is_empty().then(|| NO_PARAMETERS.to_owned()));
     }
     let mut out = String::with_capacity(text.len() + 20);
     let mut object = ObjectWriter::begin(&mut out);
-    for (key, value) in members.0.iter().filter(|(key, _)| key != "properties") {
+    for (key, value) in members.iter().filter(|(key, _)| key != "properties") {
         object.member(key, value.get());
     }
     object.member("properties", "{}");
@@ -207,54 +194,32 @@ fn completion(
     Ok(Some(out))
 }
 
-/// Parameters that do not say what they take. Reading stops with an error at the first member
-/// that does, which is mostly the second of a long schema.
-struct Silent;
-
-impl<'de> Deserialize<'de> for Silent {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Walk;
-        impl<'de> serde::de::Visitor<'de> for Walk {
-            type Value = Silent;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a schema that does not say what it takes")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                while let Some(raw::Key(key)) = map.next_key()? {
-                    if OTHER_WAYS_TO_SAY.contains(&key.as_ref()) {
-                        return Err(serde::de::Error::custom("it says what it takes"));
-                    }
-                    if key == "properties" {
-                        // Null says nothing; what is there is not read to its end.
-                        map.next_value::<()>()?;
-                        continue;
-                    }
-                    let value: &RawValue = map.next_value()?;
-                    if key == "type" && value.get() != "\"object\"" {
-                        return Err(serde::de::Error::custom("it takes no object"));
-                    }
-                }
-                Ok(Silent)
-            }
-        }
-        deserializer.deserialize_map(Walk)
-    }
+/// Whether a schema says what it takes. The walk ends at the first member that does, which is
+/// mostly the second of a long schema.
+fn says_what_it_takes(schema: &str) -> bool {
+    let walked = Cursor::new(schema).object(|cursor, key| {
+        let silent = match key.as_ref() {
+            "properties" => cursor.kind()? == Kind::Null && cursor.value().is_ok(),
+            "type" => cursor.value()? == "\"object\"",
+            other => !OTHER_WAYS_TO_SAY.contains(&other) && cursor.value().is_ok(),
+        };
+        if silent { Ok(()) } else { Err(NotJson) }
+    });
+    walked.is_err()
 }
 
 /// The definition with other `parameters`.
 fn completed(definition: &str, parameters: &str) -> Raw {
     let mut out = String::with_capacity(definition.len() + parameters.len());
     let mut tool = ObjectWriter::begin(&mut out);
-    for (key, value) in raw::Members::of(definition) {
+    for (key, value) in Members::of(definition) {
         if key != "function" {
             tool.member(&key, value.get());
             continue;
         }
         let mut function = ObjectWriter::begin(tool.key(&key));
         let mut written = false;
-        for (key, value) in raw::Members::of(value.get()) {
+        for (key, value) in Members::of(value.get()) {
             written = written || key == "parameters";
             function.member(
                 &key,
@@ -283,8 +248,7 @@ impl Serialize for Tool {
 impl<'de> Deserialize<'de> for Tool {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let document = ByteString::from(Raw::deserialize(deserializer)?.get().to_owned());
-        let value = serde_json::from_str(&document).map_err(serde::de::Error::custom)?;
-        Tool::parse(&document, value, 0).map_err(serde::de::Error::custom)
+        Tool::parse(&document).map_err(serde::de::Error::custom)
     }
 }
 
@@ -294,8 +258,7 @@ mod tests {
 
     fn parse(definition: &str) -> Result<Tool, Refusal> {
         let document = ByteString::from(definition.to_owned());
-        let value = serde_json::from_str(&document).unwrap();
-        Tool::parse(&document, value, 3)
+        Tool::read(&document, &mut Cursor::new(&document), 3).unwrap()
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Reads the calls of an assistant message of a request (contract R8).
 
 use bytestring::ByteString;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::CallHead;
-use super::parse::{missing, present, required_text, unreadable};
-use crate::wire::raw::{Elements, Kind, Members};
+use super::parse::{missing, required_text, twice, unreadable};
+use crate::wire::cursor::{Cursor, NotJson};
+use crate::wire::raw::{Kind, Members};
 use crate::wire::refusal::{Code, Refusal, excerpt};
 use crate::wire::write::{ObjectWriter, compact, quote_into};
 
@@ -20,121 +20,156 @@ pub(super) enum ToolCalls {
 
 const FORM: &str = "{\"id\":\"...\",\"type\":\"function\",\"function\":{\"name\":\"...\",\"arguments\":\"{...}\"}}";
 
-#[derive(Deserialize)]
-struct CallShape<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present", rename = "type")]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    function: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct FunctionShape<'a> {
-    #[serde(borrow, default, deserialize_with = "present")]
-    name: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    arguments: Option<&'a RawValue>,
+/// The members of a call, and of its function, that Handback looks at.
+#[derive(Default)]
+struct Shape<'a> {
+    id: Option<&'a str>,
+    kind: Option<&'a str>,
+    function: Option<&'a str>,
+    name: Option<&'a str>,
+    arguments: Option<&'a str>,
+    twice: Option<&'static str>,
 }
 
 /// Reads `tool_calls` of the message `at`.
 pub(super) fn parse(
     document: &ByteString,
-    value: &RawValue,
+    text: &str,
     at: usize,
 ) -> Result<(Vec<CallHead>, Option<ToolCalls>), Refusal> {
-    let elements = match serde_json::from_str(value.get()) {
-        Ok(Elements::Array(elements)) => elements,
-        Ok(Elements::Other(Kind::Null)) => return Ok((Vec::new(), Some(ToolCalls::Dropped))),
+    let place = || format!("messages[{at}].tool_calls");
+    match Kind::of(text) {
+        Kind::Array => {}
+        Kind::Null => return Ok((Vec::new(), Some(ToolCalls::Dropped))),
         _ => {
-            let place = format!("messages[{at}].tool_calls");
-            return Err(Refusal::wrong_type(
-                place,
-                value.get(),
-                "an array of calls, or null",
-            ));
+            let wanted = "an array of calls, or null";
+            return Err(Refusal::wrong_type(place(), text, wanted));
         }
-    };
-    if elements.is_empty() {
-        return Ok((Vec::new(), Some(ToolCalls::Dropped)));
     }
-    let mut calls = Vec::with_capacity(elements.len());
+    let mut calls = Vec::new();
     let mut untidy = false;
-    for (nth, element) in elements.iter().enumerate() {
-        let (head, arguments_are_text) = call(document, element, &|| {
-            format!("messages[{at}].tool_calls[{nth}]")
-        })?;
-        untidy = untidy || !arguments_are_text;
-        calls.push(head);
+    let mut refused = None;
+    let walked = Cursor::new(text).array(|cursor| {
+        let nth = calls.len();
+        match call(document, cursor, &|| format!("{}[{nth}]", place()))? {
+            Ok((head, arguments_are_text)) => {
+                untidy = untidy || !arguments_are_text;
+                calls.push(head);
+            }
+            Err(refusal) => {
+                refused.get_or_insert(refusal);
+            }
+        }
+        Ok(())
+    });
+    if let Some(refusal) = refused {
+        return Err(refusal);
     }
-    Ok((
-        calls,
-        untidy.then(|| ToolCalls::Rewritten(rewritten(&elements))),
-    ))
+    walked.map_err(|_| unreadable(&place()))?;
+    if calls.is_empty() {
+        return Ok((calls, Some(ToolCalls::Dropped)));
+    }
+    let rewritten = untidy.then(|| ToolCalls::Rewritten(rewritten(text)));
+    Ok((calls, rewritten))
 }
 
-/// The head of one call, and whether its arguments are text already.
+/// Walks through one call: its head, and whether its arguments are text already.
 fn call(
     document: &ByteString,
-    element: &RawValue,
+    cursor: &mut Cursor<'_>,
     place: &dyn Fn() -> String,
-) -> Result<(CallHead, bool), Refusal> {
-    let under = |key: &str| format!("{}.{key}", place());
-    if !element.get().starts_with('{') {
-        return Err(Refusal::wrong_type(place(), element.get(), FORM));
+) -> Result<Result<(CallHead, bool), Refusal>, NotJson> {
+    if cursor.kind()? != Kind::Object {
+        let text = cursor.value()?;
+        return Ok(Err(Refusal::wrong_type(place(), text, FORM)));
     }
-    let shape: CallShape<'_> =
-        serde_json::from_str(element.get()).map_err(|_| unreadable(&place()))?;
-    if let Some(kind) = shape
-        .kind
-        .filter(|kind| !matches!(kind.get(), "\"function\"" | "null" | "\"\""))
-    {
-        let message = format!(
-            "{} is {}; only \"function\" is supported",
-            under("type"),
-            excerpt(kind.get())
-        );
-        return Err(Refusal::at(
-            Code::UnsupportedToolType,
-            under("type"),
-            message,
-        ));
-    }
-    let function = shape
-        .function
-        .ok_or_else(|| missing(&under("function"), FORM))?;
-    if !function.get().starts_with('{') {
-        return Err(Refusal::wrong_type(under("function"), function.get(), FORM));
-    }
-    let function: FunctionShape<'_> =
-        serde_json::from_str(function.get()).map_err(|_| unreadable(&under("function")))?;
-    let text = |value, key: &str, wanted| match value {
-        Some(value) => required_text(document, Some(value), &|| under(key), wanted),
-        None => Err(missing(&under(key), wanted)),
-    };
-    let id = text(shape.id, "id", "the id of the call")?;
-    let name = text(function.name, "function.name", "the function's name")?;
-    let arguments_are_text = match function.arguments.map(RawValue::get) {
-        Some("null") | None => false,
-        Some(text) if is_blank(text) => false,
-        Some(text) if text.starts_with('{') => false,
-        Some(text) if text.starts_with('"') => true,
-        Some(text) => {
-            let wanted = "a string that holds a JSON object";
-            return Err(Refusal::wrong_type(
-                under("function.arguments"),
-                text,
-                wanted,
-            ));
+    let mut shape = Shape::default();
+    cursor.object(|cursor, key| shape.member(&key, cursor))?;
+    Ok(shape.head(document, place))
+}
+
+impl<'a> Shape<'a> {
+    fn member(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Result<(), NotJson> {
+        let is_function = key == "function" && cursor.kind()? == Kind::Object;
+        let value = if is_function {
+            cursor.object(|cursor, key| self.of_function(&key, cursor))?
+        } else {
+            cursor.value()?
+        };
+        let (slot, name) = match key {
+            "id" => (&mut self.id, ".id"),
+            "type" => (&mut self.kind, ".type"),
+            "function" => (&mut self.function, ".function"),
+            _ => return Ok(()),
+        };
+        if slot.replace(value).is_some() {
+            self.twice = Some(name);
         }
-    };
-    Ok((CallHead { id, name }, arguments_are_text))
+        Ok(())
+    }
+
+    fn of_function(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Result<(), NotJson> {
+        let value = cursor.value()?;
+        let (slot, name) = match key {
+            "name" => (&mut self.name, ".function.name"),
+            "arguments" => (&mut self.arguments, ".function.arguments"),
+            _ => return Ok(()),
+        };
+        if slot.replace(value).is_some() {
+            self.twice = Some(name);
+        }
+        Ok(())
+    }
+
+    fn head(
+        &self,
+        document: &ByteString,
+        place: &dyn Fn() -> String,
+    ) -> Result<(CallHead, bool), Refusal> {
+        let under = |key: &str| format!("{}{key}", place());
+        if let Some(key) = self.twice {
+            return Err(twice(&under(key)));
+        }
+        if let Some(kind) = self
+            .kind
+            .filter(|kind| !matches!(*kind, "\"function\"" | "null" | "\"\""))
+        {
+            let message = format!(
+                "{} is {}; only \"function\" is supported",
+                under(".type"),
+                excerpt(kind)
+            );
+            let place = under(".type");
+            return Err(Refusal::at(Code::UnsupportedToolType, place, message));
+        }
+        match self.function {
+            None => return Err(missing(&under(".function"), FORM)),
+            Some(other) if Kind::of(other) != Kind::Object => {
+                return Err(Refusal::wrong_type(under(".function"), other, FORM));
+            }
+            Some(_) => {}
+        }
+        let text = |value, key, wanted| required_text(document, value, &|| under(key), wanted);
+        let id = text(self.id, ".id", "the id of the call")?;
+        let name = text(self.name, ".function.name", "the function's name")?;
+        let arguments_are_text = match self.arguments {
+            Some("null") | None => false,
+            Some(text) if is_blank(text) || text.starts_with('{') => false,
+            Some(text) if text.starts_with('"') => true,
+            Some(text) => {
+                let wanted = "a string that holds a JSON object";
+                let place = under(".function.arguments");
+                return Err(Refusal::wrong_type(place, text, wanted));
+            }
+        };
+        Ok((CallHead { id, name }, arguments_are_text))
+    }
 }
 
 /// The calls with every `arguments` as text: an object becomes its compact string, nothing
 /// becomes `"{}"`.
-fn rewritten(elements: &[&RawValue]) -> String {
+fn rewritten(calls: &str) -> String {
+    let elements: Vec<&RawValue> = serde_json::from_str(calls).unwrap_or_default();
     let mut out = String::from("[");
     for (nth, element) in elements.iter().enumerate() {
         if nth > 0 {

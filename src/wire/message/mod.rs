@@ -12,7 +12,7 @@ use super::raw::{Members, Raw};
 use super::refusal::Refusal;
 use super::write::{ObjectWriter, on_one_line, with_member};
 
-pub(super) use parse::{Head, legacy, twice};
+pub(super) use parse::{legacy, twice};
 
 /// Who speaks (contract R8).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -73,9 +73,7 @@ pub struct Call {
 impl Message {
     /// A message from text of this program's making.
     pub(crate) fn written(text: impl Into<ByteString>) -> Result<Message, Refusal> {
-        let document = text.into();
-        let value = serde_json::from_str(&document).map_err(|_| parse::unreadable("message"))?;
-        Message::parse(&document, value, 0)
+        Message::parse(&text.into())
     }
 
     /// A system message.

@@ -1,14 +1,11 @@
 //! Reads a message of a request (contract R8).
 
 use bytestring::ByteString;
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, MapAccess};
-use serde_json::value::RawValue;
 
 use super::calls::{self, ToolCalls};
 use super::{Message, Role};
-use crate::wire::object::{Members, Object, ObjectSeed, Value};
-use crate::wire::raw::{self, Elements, Raw};
+use crate::wire::cursor::{Cursor, NotJson};
+use crate::wire::raw::{Kind, Members, Raw};
 use crate::wire::refusal::{Code, Refusal, excerpt};
 use crate::wire::write::{ObjectWriter, quoted};
 
@@ -27,24 +24,18 @@ impl Role {
 
 /// The members of a message that Handback looks at. A present `null` is told from an absence.
 #[derive(Default)]
-pub(in crate::wire) struct Head<'a> {
-    role: Option<&'a RawValue>,
-    content: Option<&'a RawValue>,
-    tool_calls: Option<&'a RawValue>,
-    tool_call_id: Option<&'a RawValue>,
-    function_call: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
+struct Head<'a> {
+    role: Option<&'a str>,
+    content: Option<&'a str>,
+    tool_calls: Option<&'a str>,
+    tool_call_id: Option<&'a str>,
+    function_call: Option<&'a str>,
+    id: Option<&'a str>,
     twice: Option<&'static str>,
 }
 
-impl<'de> Members<'de> for Head<'de> {
-    fn member<A: MapAccess<'de>>(
-        &mut self,
-        document: &'de ByteString,
-        key: &str,
-        map: &mut A,
-    ) -> Result<Value<'de>, A::Error> {
-        let value: &RawValue = map.next_value()?;
+impl<'a> Head<'a> {
+    fn member(&mut self, key: &str, value: &'a str) {
         let (slot, name) = match key {
             "role" => (&mut self.role, "role"),
             "content" => (&mut self.content, "content"),
@@ -52,20 +43,12 @@ impl<'de> Members<'de> for Head<'de> {
             "tool_call_id" => (&mut self.tool_call_id, "tool_call_id"),
             "function_call" => (&mut self.function_call, "function_call"),
             "id" => (&mut self.id, "id"),
-            _ => return Ok(Value::raw(document, value)),
+            _ => return,
         };
         if slot.replace(value).is_some() {
             self.twice = Some(name);
         }
-        Ok(Value::raw(document, value))
     }
-}
-
-/// Reads a member that is there, be it `null`.
-pub(super) fn present<'de, D: serde::Deserializer<'de>>(
-    d: D,
-) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(d).map(Some)
 }
 
 /// What has to change in a message before it goes upstream.
@@ -75,44 +58,51 @@ struct Changes {
 }
 
 impl Message {
-    /// Reads the element `at` of `messages`.
-    pub fn parse(document: &ByteString, value: &RawValue, at: usize) -> Result<Message, Refusal> {
-        let mut reader = serde_json::Deserializer::from_str(value.get());
-        let object = ObjectSeed::new(document)
-            .deserialize(&mut reader)
-            .map_err(|_| unreadable(&format!("messages[{at}]")))?;
-        Message::read(document, object, at)
+    /// Reads a message from its text.
+    pub fn parse(document: &ByteString) -> Result<Message, Refusal> {
+        let mut cursor = Cursor::new(document);
+        Message::read(document, &mut cursor, 0).unwrap_or_else(|_| Err(unreadable("message")))
     }
 
-    /// Takes the element `at` of `messages`, its members read.
-    pub(in crate::wire) fn read(
+    /// Walks through the element `at` of `messages`.
+    pub(in crate::wire) fn read<'a>(
+        document: &'a ByteString,
+        cursor: &mut Cursor<'a>,
+        at: usize,
+    ) -> Result<Result<Message, Refusal>, NotJson> {
+        let kind = cursor.kind()?;
+        if kind != Kind::Object {
+            cursor.value()?;
+            let wanted = "a message object with role and content";
+            let place = format!("messages[{at}]");
+            return Ok(Err(Refusal::wrong_type(place, kind.name(), wanted)));
+        }
+        let mut head = Head::default();
+        let text = cursor.object(|cursor, key| {
+            head.member(&key, cursor.value()?);
+            Ok(())
+        })?;
+        Ok(Message::of(document, &head, text, at))
+    }
+
+    fn of(
         document: &ByteString,
-        object: Object<Head<'_>>,
+        head: &Head<'_>,
+        text: &str,
         at: usize,
     ) -> Result<Message, Refusal> {
-        let (head, raw) = match object {
-            Object::Found(head, raw, _) => (head, raw),
-            Object::Other(kind) => {
-                let wanted = "a message object with role and content";
-                return Err(Refusal::wrong_type(
-                    format!("messages[{at}]"),
-                    kind.name(),
-                    wanted,
-                ));
-            }
-        };
         if let Some(key) = head.twice {
             return Err(twice(&format!("messages[{at}].{key}")));
         }
-        let role = role(&head, at)?;
-        if head.function_call.is_some_and(|call| call.get() != "null") {
+        let role = role(head, at)?;
+        if head.function_call.is_some_and(|call| call != "null") {
             return Err(legacy(
                 format!("messages[{at}].function_call"),
                 "function_call",
             ));
         }
         let mut changes = Changes {
-            content: content(&head, role, at)?,
+            content: content(head, role, at)?,
             tool_calls: None,
         };
         let mut calls = Vec::new();
@@ -122,15 +112,15 @@ impl Message {
             (calls, changes.tool_calls) = calls::parse(document, found, at)?;
         }
         let answers = if role == Role::Tool {
-            Some(answered_id(document, &head, at)?)
+            Some(answered_id(document, head, at)?)
         } else {
             None
         };
         let untidy = head.id.is_some() || changes.content.is_some() || changes.tool_calls.is_some();
         let raw = if untidy {
-            rewritten(raw.get(), &changes)
+            rewritten(text, &changes)
         } else {
-            raw
+            Raw::within(document, text)
         };
         Ok(Message {
             role,
@@ -177,27 +167,26 @@ pub(super) fn missing(place: &str, wanted: &str) -> Refusal {
 /// A member that must be text and not empty.
 pub(super) fn required_text(
     document: &ByteString,
-    value: Option<&RawValue>,
+    value: Option<&str>,
     place: &dyn Fn() -> String,
     wanted: &str,
 ) -> Result<ByteString, Refusal> {
     let value = value.ok_or_else(|| missing(&place(), wanted))?;
-    match Raw::of(document, value).shared_text() {
+    match Raw::within(document, value).shared_text() {
         Some(text) if text.is_empty() => Err(Refusal::at(
             Code::InvalidValue,
             place(),
             format!("{} is empty; send {wanted}", place()),
         )),
         Some(text) => Ok(text),
-        None => Err(Refusal::wrong_type(place(), value.get(), wanted)),
+        None => Err(Refusal::wrong_type(place(), value, wanted)),
     }
 }
 
 fn role(head: &Head<'_>, at: usize) -> Result<Role, Refusal> {
     const ROLES: &str = "one of system, developer, user, assistant, tool";
     let place = || format!("messages[{at}].role");
-    let value = head.role.ok_or_else(|| missing(&place(), ROLES))?;
-    let raw = value.get();
+    let raw = head.role.ok_or_else(|| missing(&place(), ROLES))?;
     let plain = raw
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));
@@ -213,7 +202,7 @@ fn role(head: &Head<'_>, at: usize) -> Result<Role, Refusal> {
         Refusal::at(
             Code::InvalidValue,
             place(),
-            format!("{} is {}; send {ROLES}", place(), excerpt(value.get())),
+            format!("{} is {}; send {ROLES}", place(), excerpt(raw)),
         )
     })
 }
@@ -227,7 +216,7 @@ fn content(head: &Head<'_>, role: Role, at: usize) -> Result<Option<String>, Ref
     let Some(value) = head.content else {
         return empty();
     };
-    match value.get().as_bytes().first() {
+    match value.as_bytes().first() {
         Some(b'"') => Ok(None),
         Some(b'n') => empty(),
         Some(b'[') => parts(value, tool, at),
@@ -235,39 +224,44 @@ fn content(head: &Head<'_>, role: Role, at: usize) -> Result<Option<String>, Ref
             let place = format!("messages[{at}].content");
             Err(Refusal::wrong_type(
                 place,
-                value.get(),
+                value,
                 "a string, an array of parts, or null",
             ))
         }
     }
 }
 
-fn parts(value: &RawValue, tool: bool, at: usize) -> Result<Option<String>, Refusal> {
-    let Ok(Elements::Array(parts)) = serde_json::from_str(value.get()) else {
+fn parts(value: &str, tool: bool, at: usize) -> Result<Option<String>, Refusal> {
+    let mut parts = Vec::new();
+    let walked = Cursor::new(value).array(|cursor| {
+        parts.push(cursor.value()?);
+        Ok(())
+    });
+    if walked.is_err() {
         return Ok(None);
-    };
+    }
     if let Some((nth, part)) = parts
         .iter()
         .enumerate()
-        .find(|(_, part)| !part.get().starts_with('{'))
+        .find(|(_, part)| !part.starts_with('{'))
     {
         let place = format!("messages[{at}].content[{nth}]");
         return Err(Refusal::wrong_type(
             place,
-            part.get(),
+            part,
             "a part such as {\"type\":\"text\",\"text\":\"...\"}",
         ));
     }
     if !tool {
         return Ok(None);
     }
-    let texts: Option<Vec<String>> = parts.iter().map(|part| plain_text(part.get())).collect();
+    let texts: Option<Vec<String>> = parts.iter().map(|part| plain_text(part)).collect();
     Ok(texts.map(|texts| quoted(&texts.join("\n"))))
 }
 
 /// The text of a part that is nothing but text.
 fn plain_text(part: &str) -> Option<String> {
-    let members = raw::Members::parse(part).ok()?;
+    let members = Members::parse(part).ok()?;
     let plain = members
         .0
         .iter()
@@ -291,7 +285,7 @@ fn answered_id(document: &ByteString, head: &Head<'_>, at: usize) -> Result<Byte
 fn rewritten(text: &str, changes: &Changes) -> Raw {
     let mut out = String::with_capacity(text.len() + 32);
     let mut object = ObjectWriter::begin(&mut out);
-    let members = raw::Members::of(text);
+    let members = Members::of(text);
     let mut content = changes.content.as_deref();
     for (key, value) in &members {
         match key.as_ref() {
