@@ -116,7 +116,7 @@ impl Asking {
 
     fn may_repair(&self) -> bool {
         let left = self.core.repairs < self.core.limits.repairs;
-        left && !self.core.over_round_limit() && !self.pieces.any_passed_on()
+        left && !self.core.is_closing() && !self.pieces.any_passed_on()
     }
 
     /// With the repairs used up: whether what is left can be handed back or answered.
@@ -142,6 +142,7 @@ impl Asking {
             mut core, gather, ..
         } = self;
         core.repairs += 1;
+        core.free_rounds += 1;
         let notes: Vec<String> = calls
             .iter()
             .zip(verdicts)
@@ -176,7 +177,9 @@ impl Asking {
             pieces,
         } = self;
         let round = Round::settle(&mut core, &gather, &pieces, calls, verdicts);
-        if core.over_round_limit() && core.offer == Offer::All {
+        if verdicts.iter().all(Verdict::is_external) {
+            core.free_rounds += 1;
+        } else if core.is_over_round_limit() && core.offer == Offer::All {
             core.offer = Offer::CallerOnly;
         }
         if external {

@@ -44,6 +44,10 @@ pub(super) struct Core {
     pub(super) limits: Limits,
     pub(super) deadline: Millis,
     pub(super) rounds: u32,
+    /// Those that called no service tool, or were only to be mended: [`Limits::rounds`] does not
+    /// count them.
+    #[serde(default)]
+    pub(super) free_rounds: u32,
     pub(super) repairs: u32,
     pub(super) service_calls: u32,
     /// The choice that holds for the first round only (contract R7).
@@ -87,7 +91,8 @@ impl Core {
         let resume = setup.resume.as_ref();
         let request_start = setup.messages.len();
         // What was withdrawn stays withdrawn for the rest of the turn.
-        let closing = resume.is_some_and(|resume| resume.rounds > setup.limits.rounds);
+        let rounds = resume.map_or(0, |resume| resume.rounds.saturating_sub(resume.free_rounds));
+        let closing = rounds > setup.limits.rounds;
         let offer = if closing && offer == Offer::All {
             Offer::CallerOnly
         } else {
@@ -101,6 +106,7 @@ impl Core {
             limits: setup.limits,
             turn: resume.map_or(setup.seed, |resume| resume.turn),
             rounds: resume.map_or(0, |resume| resume.rounds),
+            free_rounds: resume.map_or(0, |resume| resume.free_rounds),
             repairs: resume.map_or(0, |resume| resume.repairs),
             service_calls: resume.map_or(0, |resume| resume.service_calls),
             forced,
@@ -150,9 +156,9 @@ impl Core {
         self.offer == Offer::CallerOnly
     }
 
-    /// Whether the rounds whose service calls are run are used up.
-    pub(super) fn over_round_limit(&self) -> bool {
-        self.rounds > self.limits.rounds
+    /// Whether the rounds whose service calls are run are used up, if this one calls any.
+    pub(super) fn is_over_round_limit(&self) -> bool {
+        self.rounds.saturating_sub(self.free_rounds) > self.limits.rounds
     }
 
     /// Adds the usage of a round.

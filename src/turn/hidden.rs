@@ -35,6 +35,8 @@ pub struct Hidden {
     said: String,
     /// What was used up of the turn's bounds.
     rounds: u32,
+    #[serde(default)]
+    free_rounds: u32,
     repairs: u32,
     service_calls: u32,
 }
@@ -49,6 +51,7 @@ pub struct Resume {
     /// The caller's messages behind the results.
     pub(super) then: Vec<Message>,
     pub(super) rounds: u32,
+    pub(super) free_rounds: u32,
     pub(super) repairs: u32,
     pub(super) service_calls: u32,
 }
@@ -89,6 +92,7 @@ impl Hidden {
             round: round.clone(),
             said: core.said.clone(),
             rounds: core.rounds,
+            free_rounds: core.free_rounds,
             repairs: core.repairs,
             service_calls: core.service_calls,
         })
@@ -191,6 +195,7 @@ impl Hidden {
             round: None,
             then: Vec::new(),
             rounds: self.rounds,
+            free_rounds: self.free_rounds,
             repairs: self.repairs,
             service_calls: self.service_calls,
         }

@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 /// The bounds of one turn, section `[limits]` of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Rounds whose calls of service tools are run. When the model calls one in the round after
-    /// that, it is told so and gets one closing round without service tools. At least 1,
-    /// default 16.
+    /// Rounds in which service tools are called. When the model calls one in the round after
+    /// that, it is told so and gets one closing round without service tools. Rounds that only
+    /// hand back do not count, since the caller decides whether they go on, nor do repairs, which
+    /// have a bound of their own. At least 1, default 16.
     pub rounds: u32,
     /// Calls of service tools in the whole turn. Default 64; 0 allows none.
     pub service_calls: u32,

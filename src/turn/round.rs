@@ -63,7 +63,7 @@ impl Round {
         calls: Vec<GatheredCall>,
         verdicts: &[Verdict],
     ) -> Round {
-        let limited = core.over_round_limit();
+        let limited = core.is_over_round_limit();
         let answers: Vec<Option<String>> = calls
             .iter()
             .zip(verdicts)

@@ -80,7 +80,7 @@ impl Witness {
                 Action::AskModel(ask) => {
                     self.asked += 1;
                     prop_assert_eq!((ask.round, after.rounds()), (self.asked, self.asked));
-                    let bound = self.limits.rounds + 2 + self.returned;
+                    let bound = self.limits.rounds + 2 + self.limits.repairs + self.returned;
                     prop_assert!(self.asked <= bound, "{} rounds", self.asked);
                     prop_assert_eq!(ask.choice.is_some(), self.forced && self.asked == 1);
                     prop_assert_eq!(ask.offer == Offer::Nothing, self.no_tools);
