@@ -53,7 +53,7 @@ use continuation::Sealer;
 use doors::admin::Operations;
 use doors::exchange::Shared;
 use doors::server::{self, ListenError, Signals};
-use drive::{Agent, Common, Once, Roster, Use};
+use drive::{Agent, Attempts, Common, Once, Roster, Use};
 use services::clock::Clock;
 use services::http::HttpService;
 use services::settings::Kind;
@@ -199,6 +199,7 @@ impl Process {
             sealer: Sealer::new(&config.continuation, rand::random()),
             on_lost: config.continuation.on_lost,
             once: Once::new(config.continuation.retry_window),
+            attempts: Attempts::new(config.continuation.retry_window),
         });
         Ok(Process {
             common,

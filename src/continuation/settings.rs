@@ -18,8 +18,8 @@ pub struct ContinuationSettings {
     /// [`OnLost::Fail`].
     pub on_lost: OnLost,
     /// How long a request that failed or was abandoned after a service tool had run is
-    /// remembered, so that the same request takes it up (contract K7). Zero remembers nothing.
-    /// Default 10 minutes.
+    /// remembered, so that the same request takes it up (contract K7). Zero remembers nothing, and
+    /// identical requests at once do not wait for each other. Default 10 minutes.
     pub retry_window: Duration,
 }
 

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::agent::Bound;
 use super::clock;
+use super::once::Replies;
 use super::roster::Common;
 use crate::services::{Invocation, Outcome, Reply};
 use crate::tools::SideEffect;
@@ -34,8 +35,8 @@ pub(super) struct Job {
     pub(super) call: ServiceCall,
     pub(super) bound: Option<Bound>,
     pub(super) idempotency_key: String,
-    /// It was parked with a handback, and runs once for all requests that bring it back.
-    pub(super) parked: bool,
+    /// Where its reply is kept for the same request again.
+    pub(super) replies: Option<Arc<Replies>>,
 }
 
 /// What came of a call.
@@ -120,10 +121,17 @@ async fn run(job: Job, common: Arc<Common>) -> Done {
         idempotency_key: job.idempotency_key.clone(),
         reply_limit: common.limits.service_result,
     });
-    let reply: Reply = if job.parked {
-        common.once.run(&job.idempotency_key, begun, call).await
-    } else {
-        call.await
+    // A parked call runs once for all requests that bring it back.
+    let once = async {
+        if job.call.parked {
+            common.once.run(&job.idempotency_key, begun, call).await
+        } else {
+            call.await
+        }
+    };
+    let reply: Reply = match &job.replies {
+        Some(replies) => replies.run(&id, once).await,
+        None => once.await,
     };
     let duration = Duration::from_millis(clock::now_millis().0.saturating_sub(begun.0));
     Done {

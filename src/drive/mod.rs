@@ -7,20 +7,31 @@
 //! Invariant: the only caller of the engine. Waiting for the next event can be broken off and
 //! taken up again without losing anything.
 //!
+//! Client libraries send a request again when it fails; what it did is not done again
+//! ([`Attempts`], [`Once`]; contract K7).
+//!
 //! Invariant: nothing here knows whether the caller wants a stream.
 
 mod agent;
+mod attempt;
+mod attempts;
 mod calls;
+mod checkpoint;
 mod clock;
+mod fields;
+mod identity;
 mod once;
 mod opened;
+mod order;
 mod roster;
 mod run;
 pub mod settings;
 mod team;
 
 pub use agent::{Agent, Use};
+pub use attempts::Attempts;
 pub use clock::{now_millis, now_seconds};
 pub use once::Once;
+pub use order::{Event, Failure, Mended, Order};
 pub use roster::{Common, Found, Roster};
-pub use run::{Drive, Event, Failure, Mended, Order};
+pub use run::Drive;

@@ -1,30 +1,41 @@
 //! Calls that run once however often they are asked for (contract K7).
 //!
-//! A caller's retry of a follow-up opens the same continuation again, and so asks for the same
-//! parked calls. Their replies are remembered for a while; a second request that comes while the
-//! first still runs them waits for them.
+//! [`Once`] remembers the parked calls of continuations for a while: every follow-up of one
+//! handback asks for the same. [`Replies`] are the calls of one round of one attempt, for as long
+//! as that is remembered. In both, whoever asks while a call still runs waits for it.
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytestring::ByteString;
 use tokio::sync::OnceCell;
 
 use crate::services::Reply;
 use crate::turn::Millis;
 
-/// Calls that are remembered; when there are more, the oldest are forgotten first.
+/// Parked calls that are remembered; when there are more, the oldest are forgotten first.
 const CALLS: usize = 10_000;
+/// Bytes of their replies; when there are more, the oldest are forgotten first.
+const BYTES: usize = 64 * 1024 * 1024;
 
-/// What is remembered, in this process.
+/// The parked calls of this process.
 pub struct Once {
-    calls: Mutex<HashMap<String, Call>>,
+    calls: Mutex<Calls>,
     window: Duration,
+}
+
+#[derive(Default)]
+struct Calls {
+    by_key: HashMap<String, Call>,
+    bytes: usize,
 }
 
 struct Call {
     asked: Millis,
+    /// Of the reply; 0 while there is none.
+    bytes: usize,
     reply: Arc<OnceCell<Reply>>,
 }
 
@@ -32,7 +43,7 @@ impl Once {
     /// Remembers each call for `window`.
     pub fn new(window: Duration) -> Once {
         Once {
-            calls: Mutex::new(HashMap::new()),
+            calls: Mutex::default(),
             window,
         }
     }
@@ -40,38 +51,149 @@ impl Once {
     /// The reply of the call `key`: what is remembered, or what `run` gives.
     pub async fn run(&self, key: &str, now: Millis, run: impl Future<Output = Reply>) -> Reply {
         let cell = self.cell(key, now);
-        cell.get_or_init(|| run).await.clone()
+        let reply = cell.get_or_init(|| run).await.clone();
+        self.weigh(key, &cell, reply.text.len());
+        reply
     }
 
     fn cell(&self, key: &str, now: Millis) -> Arc<OnceCell<Reply>> {
-        let window = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX);
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(call) = calls.get(key)
-            && now.0.saturating_sub(call.asked.0) <= window
-        {
+        let is_kept = |call: &Call| now.is_within(call.asked, self.window);
+        if let Some(call) = calls.by_key.get(key).filter(|call| is_kept(call)) {
             return Arc::clone(&call.reply);
         }
-        if calls.len() >= CALLS {
-            calls.retain(|_, call| now.0.saturating_sub(call.asked.0) <= window);
+        calls.remove(key);
+        if calls.by_key.len() >= CALLS {
+            calls.by_key.retain(|_, call| is_kept(call));
+            calls.bytes = calls.by_key.values().map(|call| call.bytes).sum();
         }
-        if calls.len() >= CALLS
-            && let Some(oldest) = calls
-                .iter()
-                .min_by_key(|(_, call)| call.asked)
-                .map(|(key, _)| key.clone())
-        {
-            calls.remove(&oldest);
+        while calls.by_key.len() >= CALLS {
+            calls.forget_oldest();
         }
         let reply = Arc::new(OnceCell::new());
-        if window > 0 {
-            calls.insert(
-                key.to_owned(),
-                Call {
-                    asked: now,
-                    reply: Arc::clone(&reply),
-                },
-            );
+        if !self.window.is_zero() {
+            let call = Call {
+                asked: now,
+                bytes: 0,
+                reply: Arc::clone(&reply),
+            };
+            calls.by_key.insert(key.to_owned(), call);
         }
         reply
+    }
+
+    /// Counts a reply, once it is there.
+    fn weigh(&self, key: &str, slot: &Arc<OnceCell<Reply>>, bytes: usize) {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(call) = calls
+            .by_key
+            .get_mut(key)
+            .filter(|call| Arc::ptr_eq(&call.reply, slot) && call.bytes == 0)
+        else {
+            return;
+        };
+        call.bytes = bytes;
+        calls.bytes += bytes;
+        while calls.bytes > BYTES {
+            calls.forget_oldest();
+        }
+    }
+}
+
+impl Calls {
+    fn forget_oldest(&mut self) {
+        let oldest = self.by_key.iter().min_by_key(|(_, call)| call.asked);
+        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
+            self.remove(&key);
+        }
+    }
+
+    fn remove(&mut self, key: &str) {
+        if let Some(call) = self.by_key.remove(key) {
+            self.bytes -= call.bytes;
+        }
+    }
+}
+
+/// The internal calls of one round, by their ids.
+pub(super) struct Replies(Vec<(ByteString, OnceCell<Reply>)>);
+
+impl Replies {
+    /// None of these calls has run.
+    pub(super) fn of(calls: impl Iterator<Item = ByteString>) -> Replies {
+        Replies(calls.map(|id| (id, OnceCell::new())).collect())
+    }
+
+    /// The reply of a call: what is remembered, or what `run` gives.
+    pub(super) async fn run(&self, id: &ByteString, run: impl Future<Output = Reply>) -> Reply {
+        match self.0.iter().find(|(known, _)| known == id) {
+            Some((_, cell)) => cell.get_or_init(|| run).await.clone(),
+            None => run.await,
+        }
+    }
+
+    /// Bytes that are kept, or can be once every call has replied with at most `limit`.
+    pub(super) fn bytes(&self, limit: usize) -> usize {
+        let bytes = |reply: Option<&Reply>| reply.map_or(limit, |reply| reply.text.len());
+        self.0.iter().map(|(_, cell)| bytes(cell.get())).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::services::Outcome;
+
+    const WINDOW: Duration = Duration::from_secs(10);
+
+    /// Runs a call; whether it ran, or was remembered.
+    async fn runs(once: &Once, key: &str, now: u64, bytes: usize) -> bool {
+        let mut ran = false;
+        once.run(key, Millis(now), async {
+            ran = true;
+            Reply {
+                text: "x".repeat(bytes),
+                outcome: Outcome::Completed,
+            }
+        })
+        .await;
+        ran
+    }
+
+    #[tokio::test]
+    async fn a_call_is_remembered_for_the_window() {
+        let once = Once::new(WINDOW);
+        assert!(runs(&once, "a", 0, 1).await);
+        assert!(!runs(&once, "a", 10_000, 1).await);
+        assert!(runs(&once, "b", 10_000, 1).await);
+        assert!(runs(&once, "a", 10_001, 1).await);
+    }
+
+    #[tokio::test]
+    async fn without_a_window_nothing_is_remembered() {
+        let once = Once::new(Duration::ZERO);
+        assert!(runs(&once, "a", 0, 1).await);
+        assert!(runs(&once, "a", 0, 1).await);
+    }
+
+    #[tokio::test]
+    async fn the_oldest_calls_make_room() {
+        let once = Once::new(WINDOW);
+        for nth in 0..=CALLS {
+            assert!(runs(&once, &nth.to_string(), nth as u64 / 2, 0).await);
+        }
+        assert!(!runs(&once, "2", 1, 0).await);
+        assert!(runs(&once, "0", 0, 0).await || runs(&once, "1", 0, 0).await);
+    }
+
+    #[tokio::test]
+    async fn the_oldest_replies_make_room() {
+        let once = Once::new(WINDOW);
+        for (nth, key) in ["a", "b", "c"].into_iter().enumerate() {
+            assert!(runs(&once, key, nth as u64, BYTES / 2).await);
+        }
+        assert!(!runs(&once, "b", 3, 0).await);
+        assert!(!runs(&once, "c", 3, 0).await);
+        assert!(runs(&once, "a", 3, 0).await);
     }
 }

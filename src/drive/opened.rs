@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use bytestring::ByteString;
+
 use super::agent::Agent;
 use super::clock;
-use super::run::Order;
+use super::identity::Origin;
+use super::order::Order;
 use crate::continuation::settings::OnLost;
 use crate::continuation::{Binding, Carry, is_sealed};
 use crate::turn::{Handback, History};
@@ -18,6 +21,8 @@ pub(super) struct Opened {
     pub(super) agent: Option<Arc<Agent>>,
     /// The hidden part of the frontier is lost.
     pub(super) lost: bool,
+    /// The frontier, if something is hidden in it.
+    pub(super) handback: Option<Origin>,
 }
 
 impl Opened {
@@ -25,7 +30,7 @@ impl Opened {
     pub(super) fn read(order: &mut Order) -> Result<Opened, Refusal> {
         let messages = std::mem::take(&mut order.messages);
         let order = &*order;
-        let (mut agent, mut lost) = (None, false);
+        let (mut agent, mut lost, mut origin) = (None, false, None);
         let first = active(order, &messages);
         let upstream = first
             .as_ref()
@@ -35,6 +40,7 @@ impl Opened {
             Found::Carry(carry) => {
                 if handback.frontier {
                     agent.clone_from(&first);
+                    origin = sealed_id(&handback).map(|id| Origin::of_handback(id));
                 }
                 let own = carry.upstream == *upstream;
                 Ok(Some(if own {
@@ -56,6 +62,7 @@ impl Opened {
             history,
             agent,
             lost,
+            handback: origin,
         })
     }
 }
@@ -88,7 +95,7 @@ enum Found {
 }
 
 fn open(order: &Order, handback: &Handback<'_>) -> Found {
-    let Some(id) = handback.ids.iter().find(|id| is_sealed(id)) else {
+    let Some(id) = sealed_id(handback) else {
         return Found::Nothing;
     };
     let binding = Binding {
@@ -104,12 +111,13 @@ fn open(order: &Order, handback: &Handback<'_>) -> Found {
     }
 }
 
+/// The id of a handback that carries its hidden part.
+fn sealed_id<'a>(handback: &Handback<'a>) -> Option<&'a ByteString> {
+    handback.ids.iter().copied().find(|id| is_sealed(id))
+}
+
 fn refusal(handback: &Handback<'_>) -> Refusal {
-    let id = handback
-        .ids
-        .iter()
-        .find(|id| is_sealed(id))
-        .map_or("", |id| &***id);
+    let id = sealed_id(handback).map_or("", |id| &**id);
     let message = format!(
         "the call {:?} of messages[{}] came back altered, too late, or with another key or model, and what it carries is lost; send tool_call ids back unchanged, or begin the turn anew",
         excerpt(id),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::agent::Agent;
+use super::attempts::Attempts;
 use super::once::Once;
 use super::team::Team;
 use crate::continuation::Sealer;
@@ -30,6 +31,8 @@ pub struct Common {
     pub on_lost: OnLost,
     /// Sees to it that the parked calls of a continuation run once.
     pub once: Once,
+    /// Requests that are worked on, and those that broke off after a service was called.
+    pub attempts: Attempts,
 }
 
 /// Who answers to a name.

@@ -1,5 +1,7 @@
 //! Everything that can happen to a turn.
 
+use std::time::Duration;
+
 use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,13 @@ use crate::wire::{Delta, Message};
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Millis(pub u64);
+
+impl Millis {
+    /// Whether no more than `window` has passed since `earlier`.
+    pub fn is_within(self, earlier: Millis, window: Duration) -> bool {
+        u128::from(self.0.saturating_sub(earlier.0)) <= window.as_millis()
+    }
+}
 
 /// One thing that happened.
 #[expect(

@@ -91,7 +91,7 @@ async fn open(
     let shared = Arc::clone(exchange.shared());
     let body = body::read(request, payload, shared.max_body).await?;
     exchange.request_bytes = body.len();
-    let chat = ChatRequest::parse(body)?;
+    let chat = ChatRequest::parse(body.clone())?;
     let found = shared
         .roster
         .find(&chat.model)
@@ -119,6 +119,7 @@ async fn open(
         fields: upstream_fields(chat.fields, chat.stream, chat.stream_options),
         authorization: authorization.map(|value| value.as_bytes().to_vec()),
         key: caller.name().to_owned(),
+        body,
         common: Arc::clone(shared.roster.common()),
     })?;
     let mended = drive.mended();

@@ -6,10 +6,9 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::within;
 
@@ -129,7 +128,7 @@ model = "{UPSTREAM_MODEL}"
 /// A running gateway. Dropping it ends the process.
 pub(crate) struct Gateway {
     child: Child,
-    lines: Arc<Mutex<Vec<String>>>,
+    lines: watch::Sender<Vec<String>>,
     /// Resolves when standard error is closed, which is when the process ends.
     silence: oneshot::Receiver<Infallible>,
     reader: Option<JoinHandle<()>>,
@@ -167,18 +166,18 @@ impl Gateway {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the handback binary starts");
-        let lines = Arc::new(Mutex::new(Vec::new()));
+        let lines = watch::Sender::new(Vec::new());
         let (announce, announced) = oneshot::channel();
         let (speaking, silence) = oneshot::channel();
         let stderr = child.stderr.take().expect("standard error is piped");
-        let reader = keep_lines(stderr, Arc::clone(&lines), announce, speaking);
+        let reader = keep_lines(stderr, lines.clone(), announce, speaking);
         let ready = within("the ready line", announced).await;
         let Ok((address, admin)) = ready else {
             let _ = child.kill();
             let _ = child.wait();
             panic!(
                 "the gateway ended before it was ready; it said:\n{}",
-                lines.lock().expect("no panic while held").join("\n")
+                lines.borrow().join("\n")
             );
         };
         Self {
@@ -225,7 +224,22 @@ impl Gateway {
 
     /// Everything the process has said on standard error so far.
     pub(crate) fn log(&self) -> String {
-        self.lines.lock().expect("no panic while held").join("\n")
+        self.lines.borrow().join("\n")
+    }
+
+    /// Waits until the process has said a line with these words.
+    pub(crate) async fn said(&self, words: &str) {
+        self.said_often(words, 1).await;
+    }
+
+    /// Waits until the process has said `count` lines with these words.
+    pub(crate) async fn said_often(&self, words: &str, count: usize) {
+        let mut lines = self.lines.subscribe();
+        let often = |lines: &Vec<String>| {
+            let said = lines.iter().filter(|line| line.contains(words));
+            said.count() >= count
+        };
+        let _ = within("a line of the log", lines.wait_for(often)).await;
     }
 }
 
@@ -247,7 +261,7 @@ impl Drop for Gateway {
 )]
 fn keep_lines(
     stderr: ChildStderr,
-    lines: Arc<Mutex<Vec<String>>>,
+    lines: watch::Sender<Vec<String>>,
     announce: oneshot::Sender<(SocketAddr, SocketAddr)>,
     speaking: oneshot::Sender<Infallible>,
 ) -> JoinHandle<()> {
@@ -257,7 +271,7 @@ fn keep_lines(
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
             admin = admin.or_else(|| address_after("admin on http://", &line));
             let ready = address_after("listening on http://", &line);
-            lines.lock().expect("no panic while held").push(line);
+            lines.send_modify(|lines| lines.push(line));
             if let (Some(address), Some(admin)) = (ready, admin)
                 && let Some(announce) = announce.take()
             {

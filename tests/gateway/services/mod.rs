@@ -2,7 +2,9 @@
 //! travels sealed between two requests, retries, and teams.
 
 mod altered;
+mod attempts;
 mod bounds;
+mod branches;
 mod chains;
 mod continuations;
 mod internal;
@@ -10,6 +12,7 @@ mod mixed;
 mod providers;
 mod retries;
 mod teams;
+mod waiting;
 
 use serde_json::{Value, json};
 
@@ -134,6 +137,16 @@ fn offered(request: &Request) -> Vec<String> {
     let tools = body["tools"].as_array().cloned().unwrap_or_default();
     let name = |tool: &Value| tool["function"]["name"].as_str().map(str::to_owned);
     tools.iter().filter_map(name).collect()
+}
+
+/// The idempotency keys that came with the calls of a tool.
+fn keys(service: &Service, tool: &str) -> Vec<String> {
+    let requests = service.tool(tool).requests();
+    let key = |request: &Request| {
+        let key = request.header("idempotency-key");
+        key.unwrap_or_default().to_owned()
+    };
+    requests.iter().map(key).collect()
 }
 
 /// The ids of a message's calls.

@@ -2,24 +2,14 @@
 
 use serde_json::json;
 
-use super::{Handback, KEY, call, calling, closes, kb, messages, says, setup};
+use super::{Handback, KEY, call, calling, closes, kb, keys, messages, says, setup};
 use crate::harness::caller::{Caller, chat_bytes, connect_and_send};
 use crate::harness::case::request;
 use crate::harness::script::{Answer, Gate};
-use crate::harness::service::{Service, held};
+use crate::harness::service::held;
 use crate::harness::upstream::Upstream;
 
 const SHOULD_RETRY: &str = "x-should-retry";
-
-/// The idempotency keys that came with the calls of a tool.
-fn keys(service: &Service, tool: &str) -> Vec<String> {
-    let requests = service.tool(tool).requests();
-    let key = |request: &crate::harness::http::Request| {
-        let key = request.header("idempotency-key");
-        key.unwrap_or_default().to_owned()
-    };
-    requests.iter().map(key).collect()
-}
 
 #[tokio::test]
 async fn the_same_follow_up_again_runs_nothing_again() {
@@ -39,20 +29,31 @@ async fn the_same_follow_up_meanwhile_waits_for_the_first() {
     save.play([held(&gate, &json!({"tool": "save"}))]);
     let body = handback.follow_up();
     let caller = Caller::of(&gateway);
-    // The gate opens once: a second call of the tool would wait without end.
-    let (one, other, ()) = tokio::join!(caller.ask(&body), caller.ask(&body), async {
-        save.asked(1).await;
-        caller.get("/v1/models").await;
-        gate.open();
-    });
-    for reply in [one, other] {
+    let mut other = body.clone();
+    other["seed"] = json!(1);
+    // The gate opens once: a second call of the tool would wait without end. A follow-up that
+    // differs waits for the call alone, one that does not for the answer.
+    let (one, two, three, ()) = tokio::join!(
+        caller.ask(&body),
+        caller.ask(&body),
+        caller.ask(&other),
+        async {
+            save.asked(1).await;
+            gateway
+                .said("another attempt at the same request is waited for")
+                .await;
+            gate.open();
+        }
+    );
+    for reply in [one, two, three] {
         assert_eq!(reply.folded()["message"]["content"], "done");
     }
     assert_eq!(handback.service.calls("save"), 1);
     let asked = handback.upstream.requests();
     assert_eq!(asked.len(), 2);
-    assert_eq!(asked[0].text(), asked[1].text());
-    assert_eq!(messages(&asked[0]), Handback::history());
+    for asked in asked {
+        assert_eq!(messages(&asked), Handback::history());
+    }
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use super::{
 use crate::harness::caller::Caller;
 use crate::harness::case::{request, user};
 use crate::harness::gateway::{Gateway, Setup, UPSTREAM_MODEL};
+use crate::harness::script::Answer;
 use crate::harness::service::Service;
 use crate::harness::upstream::Upstream;
 
@@ -142,6 +143,39 @@ async fn the_active_member_survives_a_handback_and_a_restart() {
                 result("call_2", r#"{"tool":"save"}"#),
             ]
         );
+    }
+}
+
+#[tokio::test]
+async fn whoever_was_active_takes_a_failed_attempt_up() {
+    for streamed in [false, true] {
+        let scene = Scene::start().await;
+        let no = Answer::body(500, "text/plain", "no");
+        let save = calling(None, &[call("call_1", "save", "{}")]);
+        scene.upstream.play([
+            says(&transfer()),
+            no.clone(),
+            says(&save),
+            no,
+            closes("It is dry."),
+        ]);
+        let caller = Caller::of(&scene.gateway);
+        let body = ask_team(streamed);
+        for _ in 0..2 {
+            let folded = caller.ask(&body).await.folded();
+            assert_eq!(folded["error"]["code"], "upstream_error", "{folded}");
+        }
+        let folded = caller.ask(&body).await.folded();
+        assert_eq!(folded["message"]["content"], "One moment. It is dry.");
+        assert_eq!(scene.service.calls("save"), 1);
+        let asked = scene.upstream.requests();
+        assert_eq!(asked.len(), 5);
+        for asked in &asked[1..] {
+            assert_eq!(asked.json()["model"], "gpt-desk");
+        }
+        let last = messages(&asked[4]);
+        assert_eq!(last[2], transfer());
+        assert_eq!(last[4..], [save, result("call_1", r#"{"tool":"save"}"#)]);
     }
 }
 

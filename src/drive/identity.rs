@@ -1,0 +1,56 @@
+//! Which request it is, and which call: what makes an attempt the same as an earlier one.
+//!
+//! A request is told by who sends it and by its bytes, since client libraries send a retry byte
+//! for byte. A call is told by where it comes from, its turn, its round, and what the model wrote.
+//! A parked call comes from its handback, whatever the follow-up says; every other call comes from
+//! its request. So two follow-ups that differ share what was parked and nothing else, and two
+//! handbacks that look alike share nothing: each has an id of its own.
+
+use sha2::{Digest as _, Sha256};
+
+use super::order::Order;
+use crate::wire::Call;
+use crate::wire::write::hex_into;
+
+/// What tells a request or a handback from every other.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(super) struct Origin([u8; 32]);
+
+impl Origin {
+    /// The request: the caller's key, its `authorization`, which can go upstream, and the body.
+    pub(super) fn of_request(order: &Order) -> Origin {
+        let authorization = order.authorization.as_deref().unwrap_or_default();
+        Origin(digest(&[order.key.as_bytes(), authorization, &order.body]))
+    }
+
+    /// The handback whose hidden part was sealed into this id. No two are the same: each seal has
+    /// a nonce of its own.
+    pub(super) fn of_handback(sealed_id: &str) -> Origin {
+        Origin(digest(&[sealed_id.as_bytes()]))
+    }
+
+    /// The same for every attempt at the same call (contract V3).
+    pub(super) fn idempotency_key(&self, turn: u64, round: u32, call: &Call) -> String {
+        let digest = digest(&[
+            &self.0,
+            &turn.to_be_bytes(),
+            &round.to_be_bytes(),
+            call.id.as_bytes(),
+            call.name.as_bytes(),
+            call.arguments.as_bytes(),
+        ]);
+        let mut key = String::from("hb-");
+        hex_into(&mut key, &digest[..16]);
+        key
+    }
+}
+
+/// The digest of several texts, each with its length, so that none runs into another.
+fn digest(parts: &[&[u8]]) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    digest.finalize().into()
+}

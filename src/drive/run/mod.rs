@@ -1,0 +1,263 @@
+//! One turn under way.
+//!
+//! Invariant: whatever is said to the caller was asked for by the engine, or was said by an earlier
+//! attempt at the same request.
+
+mod model;
+mod retry;
+mod services;
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytestring::ByteString;
+use tokio::time::Sleep;
+
+use super::agent::{Agent, Bound};
+use super::attempt::Attempt;
+use super::attempts::Attempts;
+use super::calls::Calls;
+use super::clock;
+use super::fields::with_defaults;
+use super::identity::Origin;
+use super::opened::Opened;
+use super::order::{Event, Failure, Mended, Order};
+use super::roster::Common;
+use super::team::Team;
+use crate::continuation::{Binding, CARRY_VERSION, Carry, TooLarge};
+use crate::tools::{Catalogue, Choice};
+use crate::turn::{Action, Answered, Ask, Input, Say, Setup, Turn};
+use crate::upstream::{self, Prompt};
+use crate::wire::request::Field;
+use crate::wire::{Raw, Refusal};
+
+use model::Model;
+use services::offered;
+
+/// A turn and what it waits for.
+pub struct Drive {
+    turn: Turn,
+    /// What the engine asked for last, still to be performed.
+    actions: VecDeque<Action>,
+    /// Where the engine writes; kept, so that a delta allocates nothing.
+    fresh: Vec<Action>,
+    model: Model,
+    /// The agent that is asked now.
+    agent: Arc<Agent>,
+    team: Option<Arc<Team>>,
+    /// Its tools, as they were offered last.
+    bound: Vec<Bound>,
+    /// Those of the agent that handed over in this round.
+    former: Vec<Bound>,
+    calls: Calls,
+    common: Arc<Common>,
+    key: String,
+    /// The caller's fields, without any agent's defaults.
+    fields: Vec<Field>,
+    named: ByteString,
+    authorization: Option<Vec<u8>>,
+    time: Pin<Box<Sleep>>,
+    seed: u64,
+    rounds: u32,
+    /// The beginning of a call is with the caller already: its id cannot be changed any more.
+    call_begun: bool,
+    mended: Mended,
+    /// The request, if service tools can come into play.
+    request: Option<Origin>,
+    /// The handback that it goes on with, if something was hidden in that.
+    handback: Option<Origin>,
+    /// The place at the request, if service tools can come into play, until it is answered.
+    attempt: Option<Attempt>,
+}
+
+impl Drive {
+    /// Checks an order and opens its turn. A refusal costs no model request.
+    pub fn start(mut order: Order) -> Result<Box<Drive>, Refusal> {
+        let strings = order.agent.tool_choice_strings || order.tool_choice_strings;
+        order.check_team()?;
+        let opened = Opened::read(&mut order)?;
+        let limits = &order.common.limits;
+        let agent = opened.agent.unwrap_or_else(|| Arc::clone(&order.agent));
+        let bound = agent.tools();
+        let catalogue = Catalogue::merge(
+            std::mem::take(&mut order.tools),
+            offered(&bound, order.team.as_deref(), &agent),
+            limits.tools,
+        )?;
+        let choice = Choice::parse(order.tool_choice.as_ref(), catalogue.caller(), strings)?;
+        let request = catalogue.has_services().then(|| Origin::of_request(&order));
+        let attempt = request.and_then(|request| Attempts::enter(&order.common, request));
+        let history = opened.history;
+        let time = Box::pin(tokio::time::sleep(limits.turn_time));
+        let seed = rand::random();
+        let mended = Mended {
+            dropped: history.dropped,
+            placeholders: history.placeholders,
+            lost: opened.lost,
+        };
+        let setup = Setup {
+            messages: history.messages,
+            catalogue,
+            choice,
+            arguments: agent.arguments,
+            limits: limits.clone(),
+            now: clock::now_millis(),
+            seed,
+            resume: history.resume,
+        };
+        let mut fresh = Vec::new();
+        let turn = Turn::open(setup, &mut fresh);
+        Ok(Box::new(Drive {
+            turn,
+            actions: fresh.drain(..).collect(),
+            fresh,
+            model: Model::Silent,
+            agent,
+            team: order.team,
+            bound,
+            former: Vec::new(),
+            calls: Calls::default(),
+            common: order.common,
+            key: order.key,
+            fields: order.fields,
+            named: order.model,
+            authorization: order.authorization,
+            time,
+            seed,
+            rounds: 0,
+            call_begun: false,
+            mended,
+            request,
+            handback: opened.handback,
+            attempt,
+        }))
+    }
+
+    /// The next thing for the caller. Once it is the end or a failure, the drive is over.
+    ///
+    /// Can be dropped while it waits, and called again.
+    pub async fn next(&mut self) -> Result<Event, Failure> {
+        let event = self.go_on().await;
+        if event.is_err() {
+            // The same request can take it up at once.
+            self.attempt = None;
+        }
+        event
+    }
+
+    async fn go_on(&mut self) -> Result<Event, Failure> {
+        if self.attempt.as_ref().is_some_and(Attempt::is_new) {
+            self.begin().await?;
+        }
+        loop {
+            while let Some(action) = self.actions.pop_front() {
+                match action {
+                    Action::Answer(mut answered) => {
+                        self.seal(&mut answered)?;
+                        if let Some(attempt) = self.attempt.take() {
+                            attempt.answer(&answered);
+                        }
+                        return Ok(Event::Answered(answered));
+                    }
+                    Action::AskModel(ask) => self.ask(&ask),
+                    Action::Say(say) => {
+                        self.call_begun = self.call_begun || matches!(say, Say::CallHead { .. });
+                        if let Some(attempt) = &mut self.attempt {
+                            attempt.say(&say);
+                        }
+                        return Ok(Event::Say(say));
+                    }
+                    Action::Stop(stopped) => return Err(Failure::Stopped(stopped)),
+                    Action::CallService(call) => {
+                        self.remember(&call);
+                        self.call(call);
+                    }
+                }
+            }
+            if !self.calls.is_idle() {
+                self.calls.start(&self.common);
+            }
+            let input = tokio::select! {
+                biased;
+                input = self.model.input() => input?,
+                done = self.calls.next(), if !self.calls.is_idle() => self.replied(done),
+                () = &mut self.time => Input::TimeUp,
+            };
+            self.feed(input);
+        }
+    }
+
+    /// Model requests so far.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// What had to be done to the history.
+    pub fn mended(&self) -> Mended {
+        self.mended
+    }
+
+    /// Whether a tool with side effects has been run: the same request again may run it twice.
+    pub fn wrote(&self) -> bool {
+        self.calls.wrote
+    }
+
+    /// Puts what the caller cannot bring into the id of the first call (contract K1).
+    fn seal(&self, answered: &mut Answered) -> Result<(), TooLarge> {
+        let (Some(first), false) = (answered.calls.first_mut(), self.call_begun) else {
+            return Ok(());
+        };
+        let Some(hidden) = self.turn.hidden() else {
+            return Ok(());
+        };
+        let carry = Carry {
+            version: CARRY_VERSION,
+            sealed_at: clock::now_millis(),
+            agent: self.agent.name.clone(),
+            upstream: self.agent.upstream_name.clone(),
+            hidden: hidden.with_sealed(&first.id),
+        };
+        let binding = Binding {
+            key: &self.key,
+            model: &self.named,
+        };
+        first.id = self
+            .common
+            .sealer
+            .seal(&carry, binding, rand::random())?
+            .into();
+        Ok(())
+    }
+
+    fn feed(&mut self, input: Input) {
+        let turn = std::mem::replace(&mut self.turn, Turn::Finished);
+        self.turn = turn.handle(input, &mut self.fresh);
+        self.actions.extend(self.fresh.drain(..));
+    }
+
+    fn ask(&mut self, ask: &Ask) {
+        self.rounds = ask.round;
+        self.former.clear();
+        let tools: Vec<&Raw> = match self.turn.catalogue() {
+            Some(catalogue) => catalogue.offered(ask.offer).collect(),
+            None => Vec::new(),
+        };
+        let fields = with_defaults(&self.fields, &self.agent.defaults);
+        let prompt = Prompt {
+            model: self.agent.model.as_deref().unwrap_or(&self.named),
+            instructions: self.agent.instructions.as_deref(),
+            messages: self.turn.messages(),
+            tools: &tools,
+            tool_choice: ask.choice.as_ref(),
+            fields: &fields,
+        };
+        let request = upstream::Request {
+            body: prompt.render(),
+            authorization: self.authorization.clone(),
+            seed: self.seed.wrapping_add(u64::from(ask.round)),
+            created: clock::now_seconds(),
+        };
+        self.model = Model::Asked(self.agent.upstream.ask(request));
+    }
+}
