@@ -5,25 +5,23 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytestring::ByteString;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::task::JoinHandle;
 
-use super::agent::Bound;
+use super::agent::{Agent, Bound};
 use super::clock;
 use super::once::Replies;
 use super::roster::Common;
-use crate::services::{Invocation, Outcome, Reply};
+use crate::services::{Invocation, Reply};
 use crate::tools::SideEffect;
-use crate::turn::ServiceCall;
+use crate::turn::{Input, ServiceCall};
 
 /// Calls that wait and calls that run.
 #[derive(Default)]
 pub(super) struct Calls {
     waiting: VecDeque<Job>,
-    running: FuturesUnordered<JoinHandle<Done>>,
+    running: FuturesUnordered<JoinHandle<Input>>,
     /// A call that runs alone is running.
     alone: bool,
     /// A tool with side effects has been run.
@@ -37,14 +35,9 @@ pub(super) struct Job {
     pub(super) idempotency_key: String,
     /// Where its reply is kept for the same request again.
     pub(super) replies: Option<Arc<Replies>>,
-}
-
-/// What came of a call.
-pub(super) struct Done {
-    pub(super) id: ByteString,
-    pub(super) text: String,
-    /// The service, the outcome and the duration, for whoever watches.
-    pub(super) seen: Option<(String, Outcome, Duration)>,
+    /// Whose call it is, and of which round, for the log.
+    pub(super) agent: Arc<Agent>,
+    pub(super) round: u32,
 }
 
 impl Calls {
@@ -78,13 +71,13 @@ impl Calls {
         }
     }
 
-    /// The next call that is done. Waits without end while none is running.
-    pub(super) async fn next(&mut self) -> Done {
+    /// The next reply. Waits without end while no call is running.
+    pub(super) async fn next(&mut self) -> Input {
         loop {
             match self.running.next().await {
-                Some(Ok(done)) => {
+                Some(Ok(reply)) => {
                     self.alone = false;
-                    return done;
+                    return reply;
                 }
                 // Its task was broken off: the process is ending.
                 Some(Err(_)) => {}
@@ -95,7 +88,7 @@ impl Calls {
 }
 
 /// Runs a call in a task of its own: it is left to finish when its caller goes (contract S4).
-fn spawn(job: Job, common: Arc<Common>) -> JoinHandle<Done> {
+fn spawn(job: Job, common: Arc<Common>) -> JoinHandle<Input> {
     #[expect(
         clippy::disallowed_methods,
         reason = "a call that has begun ends in its own time, whoever still waits for it"
@@ -103,40 +96,52 @@ fn spawn(job: Job, common: Arc<Common>) -> JoinHandle<Done> {
     tokio::task::spawn_local(run(job, common))
 }
 
-async fn run(job: Job, common: Arc<Common>) -> Done {
+async fn run(job: Job, common: Arc<Common>) -> Input {
     let id = job.call.call.id.clone();
-    let Some(bound) = job.bound else {
-        let text =
-            "{\"status\":\"failed\",\"reason\":\"this tool is not available any more\"}".to_owned();
-        return Done {
-            id,
-            text,
-            seen: None,
-        };
+    let result = match &job.bound {
+        Some(bound) => reply(&job, bound, &common).await.text,
+        None => {
+            "{\"status\":\"failed\",\"reason\":\"this tool is not available any more\"}".to_owned()
+        }
     };
+    Input::ServiceReplied { id, result }
+}
+
+/// Runs a call, unless its reply is known or on its way.
+async fn reply(job: &Job, bound: &Bound, common: &Common) -> Reply {
+    let now = clock::now_millis();
+    let call = logged(job, bound, common.limits.service_result);
+    // A parked call runs once for all requests that bring it back.
+    let once = async {
+        if job.call.parked {
+            common.once.run(&job.idempotency_key, now, call).await
+        } else {
+            call.await
+        }
+    };
+    match &job.replies {
+        Some(replies) => replies.run(&job.call.call.id, once).await,
+        None => once.await,
+    }
+}
+
+/// Runs a call and says so in the log, whoever still waits for it.
+async fn logged(job: &Job, bound: &Bound, reply_limit: usize) -> Reply {
     let begun = clock::now_millis();
     let call = bound.service.call(Invocation {
         tool: bound.own_name.clone(),
         arguments: job.call.call.arguments.to_string(),
         idempotency_key: job.idempotency_key.clone(),
-        reply_limit: common.limits.service_result,
+        reply_limit,
     });
-    // A parked call runs once for all requests that bring it back.
-    let once = async {
-        if job.call.parked {
-            common.once.run(&job.idempotency_key, begun, call).await
-        } else {
-            call.await
-        }
-    };
-    let reply: Reply = match &job.replies {
-        Some(replies) => replies.run(&id, once).await,
-        None => once.await,
-    };
-    let duration = Duration::from_millis(clock::now_millis().0.saturating_sub(begun.0));
-    Done {
-        id,
-        text: reply.text,
-        seen: Some((bound.service_name, reply.outcome, duration)),
-    }
+    let reply = call.await;
+    tracing::info!(
+        agent = job.agent.name,
+        service = bound.service_name,
+        outcome = reply.outcome.as_str(),
+        round = job.round,
+        duration_ms = clock::now_millis().0.saturating_sub(begun.0),
+        "service call"
+    );
+    reply
 }

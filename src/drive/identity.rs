@@ -8,7 +8,6 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::order::Order;
 use crate::wire::Call;
 use crate::wire::write::hex_into;
 
@@ -17,10 +16,10 @@ use crate::wire::write::hex_into;
 pub(super) struct Origin([u8; 32]);
 
 impl Origin {
-    /// The request: the caller's key, its `authorization`, which can go upstream, and the body.
-    pub(super) fn of_request(order: &Order) -> Origin {
-        let authorization = order.authorization.as_deref().unwrap_or_default();
-        Origin(digest(&[order.key.as_bytes(), authorization, &order.body]))
+    /// The request: the name of the caller's key, its `authorization`, which can go upstream, and the body.
+    pub(super) fn of_request(key: &str, authorization: Option<&[u8]>, body: &[u8]) -> Origin {
+        let authorization = authorization.unwrap_or_default();
+        Origin(digest(&[key.as_bytes(), authorization, body]))
     }
 
     /// The handback whose hidden part was sealed into this id. No two are the same: each seal has

@@ -78,15 +78,18 @@ impl Drive {
         order.check_team()?;
         let opened = Opened::read(&mut order)?;
         let limits = &order.common.limits;
-        let agent = opened.agent.unwrap_or_else(|| Arc::clone(&order.agent));
+        let agent = opened.agent.unwrap_or(order.agent);
         let bound = agent.tools();
         let catalogue = Catalogue::merge(
-            std::mem::take(&mut order.tools),
+            order.tools,
             offered(&bound, order.team.as_deref(), &agent),
             limits.tools,
         )?;
         let choice = Choice::parse(order.tool_choice.as_ref(), catalogue.caller(), strings)?;
-        let request = catalogue.has_services().then(|| Origin::of_request(&order));
+        let authorization = order.authorization.as_deref();
+        let request = catalogue
+            .has_services()
+            .then(|| Origin::of_request(&order.key, authorization, &order.body));
         let attempt = request.and_then(|request| Attempts::enter(&order.common, request));
         let history = opened.history;
         let time = Box::pin(tokio::time::sleep(limits.turn_time));
@@ -181,7 +184,7 @@ impl Drive {
             let input = tokio::select! {
                 biased;
                 input = self.model.input() => input?,
-                done = self.calls.next(), if !self.calls.is_idle() => self.replied(done),
+                reply = self.calls.next(), if !self.calls.is_idle() => reply,
                 () = &mut self.time => Input::TimeUp,
             };
             self.feed(input);
@@ -198,7 +201,7 @@ impl Drive {
         self.mended
     }
 
-    /// Whether a tool with side effects has been run: the same request again may run it twice.
+    /// Whether a tool with side effects has been run for the request.
     pub fn wrote(&self) -> bool {
         self.calls.wrote
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Drive;
 use crate::drive::agent::{Agent, Bound};
-use crate::drive::calls::{Done, Job};
+use crate::drive::calls::Job;
 use crate::drive::team::Team;
 use crate::tools::ServiceTool;
 use crate::turn::{Input, ServiceCall};
@@ -47,6 +47,8 @@ impl Drive {
             bound,
             idempotency_key,
             replies: self.replies(),
+            agent: Arc::clone(&self.agent),
+            round: self.rounds,
         });
     }
 
@@ -78,24 +80,6 @@ impl Drive {
             id: call.call.id.clone(),
             result,
         });
-    }
-
-    pub(super) fn replied(&self, done: Done) -> Input {
-        if let Some((service, outcome, duration)) = &done.seen {
-            let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-            tracing::info!(
-                agent = self.agent.name,
-                service,
-                outcome = outcome.as_str(),
-                round = self.rounds,
-                duration_ms,
-                "service call"
-            );
-        }
-        Input::ServiceReplied {
-            id: done.id,
-            result: done.text,
-        }
     }
 }
 

@@ -152,6 +152,9 @@ async fn a_caller_who_leaves_during_a_call_joins_it_again() {
     let asked = upstream.requests();
     assert_eq!(asked.len(), 2);
     assert_eq!(messages(&asked[1]), saved());
+    // The log has what ran, not what was answered from memory.
+    gateway.said("\"outcome\":\"answered\"").await;
+    assert_eq!(gateway.log().matches("\"service call\"").count(), 1);
 }
 
 #[tokio::test]
