@@ -227,6 +227,10 @@ impl From<&Error> for Problem {
     fn from(error: &Error) -> Problem {
         match error {
             Error::TimedOut { .. } => Problem::new(Public::UpstreamTimeout, error.to_string()),
+            Error::Resting { seconds } => Problem {
+                retry_after: Some(seconds.max(&1).to_string().into_boxed_str()),
+                ..Problem::new(Public::UpstreamError, error.to_string())
+            },
             Error::Refused {
                 status,
                 failure,

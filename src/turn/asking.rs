@@ -15,7 +15,7 @@ use super::verdict::Verdict;
 use crate::tools::Offer;
 use crate::wire::chunk::FinishReason;
 use crate::wire::delta::Claim;
-use crate::wire::{Call, Delta, Message};
+use crate::wire::{Call, Delta, Message, Raw};
 
 /// The model was asked and has not ended its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,12 @@ pub struct Asking {
     pub(super) core: Box<Core>,
     gather: Gather,
     pieces: Pieces,
+    /// The `tool_choice` that holds for this round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    choice: Option<Raw>,
+    /// Something of the answer is with the caller.
+    #[serde(default)]
+    said: bool,
 }
 
 impl Asking {
@@ -30,17 +36,47 @@ impl Asking {
     pub(super) fn ask(mut core: Box<Core>, actions: &mut Vec<Action>) -> Turn {
         core.rounds += 1;
         let choice = core.forced.take();
+        Asking::make(core, choice, actions)
+    }
+
+    fn make(core: Box<Core>, choice: Option<Raw>, actions: &mut Vec<Action>) -> Turn {
         actions.push(Action::AskModel(Ask {
             round: core.rounds,
             offer: core.offer,
-            choice,
+            choice: choice.clone(),
         }));
         let pieces = Pieces::new(&core);
         Turn::Asking(Box::new(Asking {
             core,
             gather: Gather::default(),
             pieces,
+            choice,
+            said: false,
         }))
+    }
+
+    /// Whether something of the answer is with the caller. That the answer has begun does not
+    /// count: it says nothing.
+    pub(super) fn has_said(&self) -> bool {
+        self.said
+    }
+
+    /// Forgets an answer that broke off and makes the same request again.
+    pub(super) fn asked_again(
+        self,
+        other_upstream: bool,
+        actions: &mut Vec<Action>,
+    ) -> Result<Turn, Stopped> {
+        if self.said {
+            return Err(Stopped::ModelFailed);
+        }
+        let Asking {
+            mut core, choice, ..
+        } = self;
+        if other_upstream {
+            core.unbind();
+        }
+        Ok(Asking::make(core, choice, actions))
     }
 
     /// Takes a piece of the answer; passes on at once what is surely the caller's.
@@ -59,6 +95,7 @@ impl Asking {
         if !delta.calls.is_empty() {
             self.pieces
                 .pass_on(&mut self.core, &self.gather.calls, actions);
+            self.said = self.said || self.pieces.any_passed_on();
         }
         if delta.usage.is_some() {
             self.gather.usage = delta.usage;
@@ -67,6 +104,7 @@ impl Asking {
         core.system_fingerprint = delta.system_fingerprint.or(core.system_fingerprint.take());
         core.service_tier = delta.service_tier.or(core.service_tier.take());
         if !delta.fields.is_empty() {
+            self.said = true;
             actions.push(Action::Say(Say::Fields(delta.fields)));
         }
         let silent = delta
@@ -77,6 +115,7 @@ impl Asking {
             core.said.push_str(text.body());
         }
         if let Some(text) = delta.text.filter(|_| !silent || delta.logprobs.is_some()) {
+            self.said = true;
             actions.push(Action::Say(Say::Text {
                 text,
                 logprobs: delta.logprobs,
@@ -175,6 +214,7 @@ impl Asking {
             mut core,
             gather,
             pieces,
+            ..
         } = self;
         let round = Round::settle(&mut core, &gather, &pieces, calls, verdicts);
         if verdicts.iter().all(Verdict::is_external) {

@@ -145,9 +145,14 @@ impl Core {
         self.catalogue.set_services(services);
         self.arguments = arguments;
         if other_upstream {
-            for message in &mut self.messages {
-                *message = round::unbound(std::mem::replace(message, Message::system("")));
-            }
+            self.unbind();
+        }
+    }
+
+    /// Leaves out what binds messages to their provider.
+    pub(super) fn unbind(&mut self) {
+        for message in &mut self.messages {
+            *message = round::unbound(std::mem::replace(message, Message::system("")));
         }
     }
 

@@ -33,6 +33,12 @@ pub enum Input {
     AnswerEnded,
     /// The model request failed, or its answer broke off.
     AnswerFailed,
+    /// It failed before anything of its answer was said, and is to be made again
+    /// ([`super::Turn::may_ask_again`]; contract U5).
+    AskedAgain {
+        /// Of another upstream: what binds messages to their provider is left out.
+        other_upstream: bool,
+    },
     /// The caller came back after a handback.
     CallerReturned {
         /// What it ran. Either all results that are due or none (contract P1 to P3).

@@ -111,6 +111,9 @@ impl Turn {
             (Turn::Asking(state), Input::Delta(delta)) => state.delta(delta, actions),
             (Turn::Asking(state), Input::AnswerEnded) => (*state).ended(actions),
             (Turn::Asking(_), Input::AnswerFailed) => Err(Stopped::ModelFailed),
+            (Turn::Asking(state), Input::AskedAgain { other_upstream }) => {
+                state.asked_again(other_upstream, actions)
+            }
             (Turn::Calling(state), Input::ServiceReplied { id, result }) => {
                 Ok(state.replied(&id, result, actions))
             }
@@ -150,6 +153,12 @@ impl Turn {
     /// The tools of the turn.
     pub fn catalogue(&self) -> Option<&crate::tools::Catalogue> {
         self.core().map(|core| &core.catalogue)
+    }
+
+    /// Whether the model may be asked again in place of an answer that broke off: nothing of that
+    /// answer is with the caller.
+    pub fn may_ask_again(&self) -> bool {
+        matches!(self, Turn::Asking(state) if !state.has_said())
     }
 
     /// When the turn's time is up; `None` once it is over.

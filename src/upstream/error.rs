@@ -1,5 +1,7 @@
 //! What can go wrong with a model request.
 
+use std::time::Duration;
+
 use crate::wire::answer::{Failure, Malformed};
 
 /// A model request that gave no complete answer.
@@ -32,6 +34,12 @@ pub enum Error {
         retry_after: Option<String>,
         /// It was asked with the caller's own authorization.
         with_callers_authorization: bool,
+    },
+    /// It failed too often lately, and is left alone for a moment.
+    #[error("the upstream has failed repeatedly and is not asked for another {} s", seconds.max(&1))]
+    Resting {
+        /// For how long.
+        seconds: u64,
     },
     /// It took too long.
     #[error("the upstream did not {phase} in time")]
@@ -71,13 +79,77 @@ impl std::fmt::Display for Phase {
     }
 }
 
+/// Where asking again can help (contract U5).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Again {
+    /// The same upstream may answer in a moment.
+    Here,
+    /// Only another upstream can help.
+    Elsewhere,
+    /// The request itself is the matter.
+    Nowhere,
+}
+
 impl Error {
+    /// Where asking again can help, as long as nothing of the answer is with the caller.
+    pub fn again(&self) -> Again {
+        match self {
+            Error::Unreachable
+            | Error::Broken { .. }
+            | Error::TimedOut {
+                phase: Phase::Connect,
+            } => Again::Here,
+            // Another wait of minutes is no help; neither is a second such answer.
+            Error::TimedOut { .. } | Error::TooLarge { .. } | Error::Resting { .. } => {
+                Again::Elsewhere
+            }
+            // A key of the operator's that is refused may be right at the next one; the caller's
+            // own is not.
+            Error::Refused {
+                status: 401 | 403,
+                with_callers_authorization,
+                ..
+            } => {
+                if *with_callers_authorization {
+                    Again::Nowhere
+                } else {
+                    Again::Elsewhere
+                }
+            }
+            Error::Refused { status, .. } | Error::NotAnAnswer { status, .. } => match status {
+                200..=299 | 408 | 429 | 500.. => Again::Here,
+                _ => Again::Nowhere,
+            },
+        }
+    }
+
+    /// Whether it says that the upstream is sick, rather than busy or right.
+    pub fn is_sickness(&self) -> bool {
+        let busy = matches!(
+            self,
+            Error::Refused { status: 429, .. } | Error::Resting { .. }
+        );
+        self.again() == Again::Here && !busy || matches!(self, Error::TimedOut { .. })
+    }
+
+    /// How long the upstream wants to be left alone, where it says so in seconds.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Error::Refused { retry_after, .. } => {
+                let seconds: f64 = retry_after.as_deref()?.trim().parse().ok()?;
+                Duration::try_from_secs_f64(seconds).ok()
+            }
+            _ => None,
+        }
+    }
+
     /// The word for logs and metrics.
     pub fn kind(&self) -> &'static str {
         match self {
             Error::Broken { .. } => "broken",
             Error::NotAnAnswer { .. } => "not_an_answer",
             Error::Refused { .. } => "refused",
+            Error::Resting { .. } => "resting",
             Error::TimedOut { .. } => "timed_out",
             Error::TooLarge { .. } => "too_large",
             Error::Unreachable => "unreachable",

@@ -14,6 +14,7 @@
 
 pub mod answer;
 pub mod error;
+pub mod health;
 pub mod http;
 pub mod prompt;
 pub mod script;
@@ -25,7 +26,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 pub use answer::Answer;
-pub use error::Error;
+pub use error::{Again, Error};
+pub use health::Health;
 pub use prompt::Prompt;
 pub use settings::UpstreamSettings;
 

@@ -109,6 +109,8 @@ impl Opening {
 pub(crate) enum Happening {
     /// The model request failed.
     AnswerFailed,
+    /// It failed, and is made again; of another upstream or not.
+    AskedAgain { other_upstream: bool },
     /// The caller is gone.
     Cancelled,
     /// A chunk of the upstream's stream.
@@ -143,6 +145,7 @@ impl Happening {
     pub(crate) fn input(self) -> Result<Input, Box<dyn Error>> {
         Ok(match self {
             Happening::AnswerFailed => Input::AnswerFailed,
+            Happening::AskedAgain { other_upstream } => Input::AskedAgain { other_upstream },
             Happening::Cancelled => Input::Cancelled,
             Happening::Chunk(chunk) => Input::Delta(streamed(chunk.get())?),
             Happening::Delta(delta) => {

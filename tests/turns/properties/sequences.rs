@@ -47,6 +47,7 @@ pub(super) enum Event {
     Delta(Box<Delta>),
     Ended,
     Failed,
+    AskedAgain,
     Cancelled,
     TimeUp,
     /// A reply to one of the calls that wait, or to none of them.
@@ -88,7 +89,7 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         3 => (any::<Index>(), any::<bool>())
             .prop_map(|(which, foreign)| Event::Reply { which, foreign }),
         4 => (which, any::<bool>()).prop_map(|(which, says)| Event::Returned { which, says }),
-        1 => select(&[Event::Failed, Event::Cancelled, Event::TimeUp][..]),
+        1 => select(&[Event::Failed, Event::AskedAgain, Event::Cancelled, Event::TimeUp][..]),
     ]
 }
 

@@ -37,6 +37,10 @@ impl World {
             Event::Delta(delta) => vec![Input::Delta(Delta::clone(delta))],
             Event::Ended => vec![Input::AnswerEnded],
             Event::Failed => vec![Input::AnswerFailed],
+            Event::AskedAgain if turn.may_ask_again() => vec![Input::AskedAgain {
+                other_upstream: false,
+            }],
+            Event::AskedAgain => Vec::new(),
             Event::Cancelled => vec![Input::Cancelled],
             Event::TimeUp => vec![Input::TimeUp],
             Event::Reply { foreign: true, .. } => vec![replied("nobody".into())],
