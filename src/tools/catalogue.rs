@@ -169,6 +169,12 @@ impl Catalogue {
         &self.caller
     }
 
+    /// Whether a text names one of the agent's own tools.
+    pub fn services_are_told_by(&self, text: &str) -> bool {
+        let mut names = self.services.iter().map(|service| &*service.tool.name);
+        names.any(|name| text.contains(name))
+    }
+
     /// Whether the agent has tools of its own.
     pub fn has_services(&self) -> bool {
         !self.services.is_empty()

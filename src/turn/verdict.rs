@@ -126,8 +126,11 @@ impl Verdict {
     /// What the caller is told when the turn fails over the call.
     pub(super) fn complaint(&self, core: &Core, call: &GatheredCall) -> Option<String> {
         match self {
-            // The names of internal tools are nobody's business.
-            Verdict::Unowned if core.catalogue.owner(&call.name, Offer::All).is_some() => {
+            // The names of internal tools are nobody's business, in a longer word either.
+            Verdict::Unowned
+                if core.catalogue.owner(&call.name, Offer::All).is_some()
+                    || core.catalogue.services_are_told_by(&call.name) =>
+            {
                 Some("it called a tool that was not offered to it".to_owned())
             }
             Verdict::Unowned => Some(format!(
