@@ -98,8 +98,8 @@ pub async fn run(config: Config) -> Result<(), RunError> {
     }
     let metrics = Metrics::new()?;
     let draining = Arc::new(AtomicBool::new(false));
-    let process = Process::start(&config, true)?;
-    let workers = workers(&config, &process, &metrics, &draining)?;
+    let process = Process::start(&config, metrics.clone(), true)?;
+    let workers = workers(&config, &process, &draining)?;
     let signals = Signals::listen()?;
     let admin = admin(
         &config,
@@ -132,7 +132,7 @@ pub async fn run(config: Config) -> Result<(), RunError> {
 
 /// Opens what a configuration names without serving it: what `check` does beyond reading.
 pub fn check(config: &Config) -> Result<(), RunError> {
-    roster(config, &Process::start(config, false)?).map(drop)
+    roster(config, &Process::start(config, Metrics::new()?, false)?).map(drop)
 }
 
 /// The admin listener. Nobody asked for the default address, so it gives way.
@@ -156,6 +156,7 @@ fn admin(
 /// What all workers share of a configuration.
 struct Process {
     common: Arc<Common>,
+    metrics: Metrics,
     /// The services that have one connection for the whole process, by name.
     services: HashMap<String, Arc<dyn Service>>,
     /// Their thread, if there is one; their connections end with it.
@@ -164,7 +165,7 @@ struct Process {
 
 impl Process {
     /// `connect`: with connections to MCP servers, which only serving needs.
-    fn start(config: &Config, connect: bool) -> Result<Process, RunError> {
+    fn start(config: &Config, metrics: Metrics, connect: bool) -> Result<Process, RunError> {
         if connect && config.continuation.keys.is_empty() {
             tracing::warn!(
                 "continuation.keys is empty: a random key is used, and turns that wait for their caller end with this process"
@@ -203,6 +204,7 @@ impl Process {
         });
         Ok(Process {
             common,
+            metrics,
             services,
             _mcp: runtime,
         })
@@ -213,7 +215,6 @@ impl Process {
 fn workers(
     config: &Config,
     process: &Process,
-    metrics: &Metrics,
     draining: &Arc<AtomicBool>,
 ) -> Result<Vec<Arc<Shared>>, RunError> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -224,7 +225,7 @@ fn workers(
             Ok(Arc::new(Shared {
                 access: Arc::clone(&access),
                 roster: Arc::new(roster(config, process)?),
-                metrics: metrics.clone(),
+                metrics: process.metrics.clone(),
                 max_body: config.server.max_body,
                 started,
                 draining: Arc::clone(draining),
@@ -265,7 +266,12 @@ fn roster(config: &Config, process: &Process) -> Result<Roster, RunError> {
             })
         });
         if let Some(upstream) = served(&agent.upstream) {
-            roster.agent(Agent::new(agent, upstream, used.collect()));
+            roster.agent(Agent::new(
+                agent,
+                upstream,
+                used.collect(),
+                &process.metrics,
+            ));
         }
     }
     for team in &config.teams {
@@ -276,7 +282,7 @@ fn roster(config: &Config, process: &Process) -> Result<Roster, RunError> {
         .as_ref()
         .and_then(|settings| Some((settings, served(&settings.upstream)?)))
     {
-        roster.passthrough(Agent::passthrough(settings, upstream));
+        roster.passthrough(Agent::passthrough(settings, upstream, &process.metrics));
     }
     Ok(roster.build())
 }

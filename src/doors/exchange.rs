@@ -10,7 +10,7 @@ use bytestring::ByteString;
 
 use super::problem::{Problem, Public};
 use crate::access::{Access, Caller};
-use crate::drive::Roster;
+use crate::drive::{Drive, Roster, TurnName};
 use crate::telemetry::Metrics;
 use crate::wire::write::hex_into;
 
@@ -48,6 +48,8 @@ pub struct Exchange {
     pub caller: Option<Caller>,
     /// Whether the answer is streamed.
     pub stream: bool,
+    /// The turn that it is a request of, once it is open.
+    pub turn: Option<u64>,
     /// Model requests made.
     pub rounds: u32,
     /// Bytes of the request's body.
@@ -111,6 +113,7 @@ impl Exchange {
             agent: None,
             caller: None,
             stream: false,
+            turn: None,
             rounds: 0,
             request_bytes: 0,
             ended: false,
@@ -130,6 +133,12 @@ impl Exchange {
             .map_err(|refused| Problem::new(Public::InvalidApiKey, refused.to_string()))?;
         self.caller = Some(caller.clone());
         Ok(caller)
+    }
+
+    /// Takes down what has become of the turn.
+    pub fn driven(&mut self, drive: &Drive) {
+        self.rounds = drive.rounds();
+        self.turn = Some(drive.turn());
     }
 
     /// What the handlers share.
@@ -178,6 +187,7 @@ impl Exchange {
         let duration = self.begun.elapsed();
         let agent = self.agent.as_deref().unwrap_or("-");
         let labels = [agent, outcome.as_str()];
+        let turn = self.turn.map(TurnName::of);
         metrics.in_flight.dec();
         metrics.requests.with_label_values(&labels).inc();
         metrics
@@ -188,6 +198,7 @@ impl Exchange {
             request_id = self.id(),
             key = self.caller.as_ref().map_or("-", Caller::name),
             agent,
+            turn = turn.as_ref().map(TurnName::as_str),
             stream = self.stream,
             status,
             outcome = outcome.as_str(),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::settings::{AgentSettings, PassthroughSettings};
 use crate::services::Service;
-use crate::services::settings::ServicePattern;
+use crate::services::settings::{Glob, ServicePattern};
+use crate::telemetry::{AgentMetrics, Metrics};
 use crate::tools::ServiceTool;
 use crate::turn::ArgumentPolicy;
 use crate::upstream::Upstream;
@@ -33,6 +34,8 @@ pub struct Agent {
     pub upstream_name: String,
     /// The services whose tools it may use.
     pub services: Vec<Use>,
+    /// Where what it does is counted.
+    pub metrics: AgentMetrics,
 }
 
 /// A service, and which of its tools an agent may use.
@@ -54,6 +57,23 @@ pub struct Bound {
     pub service_name: String,
     /// The service.
     pub service: Arc<dyn Service>,
+    /// Whose tool it is.
+    pub(super) agent: Arc<Agent>,
+    /// Which of the agent's [`Use`]s it is of.
+    used: usize,
+}
+
+impl Bound {
+    /// The tool's name in metrics: what the operator has written of it. A server that lists its
+    /// tools itself could make up a series with every name.
+    pub(super) fn series(&self) -> &str {
+        if self.service.names_are_configured() {
+            return &self.own_name;
+        }
+        let pattern = self.agent.services.get(self.used);
+        let tool = pattern.and_then(|used| used.pattern.tool.as_ref());
+        tool.map_or("*", Glob::as_str)
+    }
 }
 
 /// The name of the pass-through in logs and metrics.
@@ -61,7 +81,12 @@ const PASSTHROUGH: &str = "passthrough";
 
 impl Agent {
     /// A configured agent.
-    pub fn new(settings: &AgentSettings, upstream: Arc<dyn Upstream>, services: Vec<Use>) -> Agent {
+    pub fn new(
+        settings: &AgentSettings,
+        upstream: Arc<dyn Upstream>,
+        services: Vec<Use>,
+        metrics: &Metrics,
+    ) -> Agent {
         let defaults = settings.defaults.iter().filter_map(|(key, value)| {
             // The configuration wrote these texts as JSON; what cannot be read is not JSON.
             Some(Field {
@@ -79,14 +104,15 @@ impl Agent {
             upstream,
             upstream_name: settings.upstream.clone(),
             services,
+            metrics: metrics.agent(&settings.name),
         }
     }
 
     /// The tools that its services offer now. Of two that have the same name for the model the
     /// first counts (contract V2).
-    pub fn tools(&self) -> Vec<Bound> {
+    pub fn tools(self: &Arc<Self>) -> Vec<Bound> {
         let mut tools: Vec<Bound> = Vec::new();
-        for used in &self.services {
+        for (at, used) in self.services.iter().enumerate() {
             for offered in used.service.tools().iter() {
                 let name = &used.pattern.service;
                 if !used.pattern.selects(name, &offered.own_name) {
@@ -110,6 +136,8 @@ impl Agent {
                     own_name: offered.own_name.clone(),
                     service_name: name.clone(),
                     service: Arc::clone(&used.service),
+                    agent: Arc::clone(self),
+                    used: at,
                 });
             }
         }
@@ -117,7 +145,11 @@ impl Agent {
     }
 
     /// What answers to every other name (contract R3).
-    pub fn passthrough(settings: &PassthroughSettings, upstream: Arc<dyn Upstream>) -> Agent {
+    pub fn passthrough(
+        settings: &PassthroughSettings,
+        upstream: Arc<dyn Upstream>,
+        metrics: &Metrics,
+    ) -> Agent {
         Agent {
             name: PASSTHROUGH.to_owned(),
             model: None,
@@ -128,6 +160,7 @@ impl Agent {
             upstream,
             upstream_name: settings.upstream.clone(),
             services: Vec::new(),
+            metrics: metrics.agent(PASSTHROUGH),
         }
     }
 }

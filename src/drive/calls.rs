@@ -9,10 +9,11 @@ use std::sync::Arc;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::task::JoinHandle;
 
-use super::agent::{Agent, Bound};
+use super::agent::Bound;
 use super::clock;
 use super::once::Replies;
 use super::roster::Common;
+use super::watch::Watched;
 use crate::services::{Invocation, Reply};
 use crate::tools::SideEffect;
 use crate::turn::{Input, ServiceCall};
@@ -35,8 +36,8 @@ pub(super) struct Job {
     pub(super) idempotency_key: String,
     /// Where its reply is kept for the same request again.
     pub(super) replies: Option<Arc<Replies>>,
-    /// Whose call it is, and of which round, for the log.
-    pub(super) agent: Arc<Agent>,
+    /// The turn and the round that it is a call of, for the log.
+    pub(super) turn: u64,
     pub(super) round: u32,
 }
 
@@ -110,7 +111,7 @@ async fn run(job: Job, common: Arc<Common>) -> Input {
 /// Runs a call, unless its reply is known or on its way.
 async fn reply(job: &Job, bound: &Bound, common: &Common) -> Reply {
     let now = clock::now_millis();
-    let call = logged(job, bound, common.limits.service_result);
+    let call = watched(job, bound, common.limits.service_result);
     // A parked call runs once for all requests that bring it back.
     let once = async {
         if job.call.parked {
@@ -125,9 +126,9 @@ async fn reply(job: &Job, bound: &Bound, common: &Common) -> Reply {
     }
 }
 
-/// Runs a call and says so in the log, whoever still waits for it.
-async fn logged(job: &Job, bound: &Bound, reply_limit: usize) -> Reply {
-    let begun = clock::now_millis();
+/// Runs a call, counts it and says so in the log, whoever still waits for it.
+async fn watched(job: &Job, bound: &Bound, reply_limit: usize) -> Reply {
+    let watched = Watched::begin(job.turn, job.round);
     let call = bound.service.call(Invocation {
         tool: bound.own_name.clone(),
         arguments: job.call.call.arguments.to_string(),
@@ -135,13 +136,6 @@ async fn logged(job: &Job, bound: &Bound, reply_limit: usize) -> Reply {
         reply_limit,
     });
     let reply = call.await;
-    tracing::info!(
-        agent = job.agent.name,
-        service = bound.service_name,
-        outcome = reply.outcome.as_str(),
-        round = job.round,
-        duration_ms = clock::now_millis().0.saturating_sub(begun.0),
-        "service call"
-    );
+    watched.end(bound, reply.outcome);
     reply
 }

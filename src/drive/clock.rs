@@ -1,6 +1,6 @@
-//! The wall clock, as the engine takes it.
+//! The wall clock, as the engine takes it, and how long things take.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::turn::Millis;
 
@@ -12,6 +12,24 @@ pub fn now_millis() -> Millis {
 /// Now, in seconds since the Unix epoch.
 pub fn now_seconds() -> u64 {
     since_epoch().as_secs()
+}
+
+/// How long something takes, whatever happens to the wall clock meanwhile.
+pub(super) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(super) fn start() -> Stopwatch {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the drive measures its rounds and calls"
+        )]
+        let now = Instant::now();
+        Stopwatch(now)
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
 }
 
 fn since_epoch() -> Duration {

@@ -27,6 +27,7 @@ mod roster;
 mod run;
 pub mod settings;
 mod team;
+mod watch;
 
 pub use agent::{Agent, Use};
 pub use attempts::Attempts;
@@ -35,3 +36,4 @@ pub use once::Once;
 pub use order::{Event, Failure, Mended, Order};
 pub use roster::{Common, Found, Roster};
 pub use run::Drive;
+pub use watch::TurnName;

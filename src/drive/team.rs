@@ -46,9 +46,7 @@ impl Team {
     /// Every service tool that can come into play.
     pub fn all_tools(&self) -> Vec<ServiceTool> {
         let agents = std::iter::once(&self.lead).chain(&self.members);
-        let own = agents
-            .flat_map(|agent| agent.tools())
-            .map(|bound| bound.tool);
+        let own = agents.flat_map(Agent::tools).map(|bound| bound.tool);
         own.chain(self.members.iter().filter_map(|member| tool(&member.name)))
             .collect()
     }

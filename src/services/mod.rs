@@ -85,6 +85,12 @@ pub trait Service: Send + Sync {
     /// The tools that it offers at this moment; none while it cannot be reached.
     fn tools(&self) -> Arc<[Offered]>;
 
+    /// Whether the operator has written the names of its tools. A server that lists them itself may
+    /// list any number of them in its life.
+    fn names_are_configured(&self) -> bool {
+        true
+    }
+
     /// Runs a call.
     fn call(&self, invocation: Invocation) -> Called;
 }

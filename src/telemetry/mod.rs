@@ -6,12 +6,15 @@
 //!
 //! Invariant: no content of a conversation, no key and no URL of an upstream in either.
 
+mod agent;
 mod lines;
 mod log;
 
+pub use agent::{AgentMetrics, RoundOutcome, ServiceCall};
 pub use lines::LogLines;
 pub use log::log;
 
+use prometheus::core::Collector;
 use prometheus::{
     HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TextEncoder,
 };
@@ -28,6 +31,12 @@ pub struct Metrics {
     pub upstream_errors: IntCounterVec,
     /// Requests that are being answered.
     pub in_flight: IntGauge,
+    /// Durations of rounds, by agent and outcome.
+    rounds: HistogramVec,
+    /// Calls of service tools by agent, service, tool and outcome.
+    service_calls: IntCounterVec,
+    /// Their durations, by service and tool.
+    service_durations: HistogramVec,
     /// Results of a history that no call of it bears (contract P4).
     pub dropped_results: IntCounter,
     /// Calls of a history that got a placeholder (contract P3, P7).
@@ -44,68 +53,68 @@ const BUCKETS: [f64; 14] = [
 impl Metrics {
     /// Registers all of them.
     pub fn new() -> Result<Metrics, prometheus::Error> {
-        let registry = Registry::new();
-        let counter = |name: &str, help: &str| IntCounter::new(name, help);
-        let metrics = Metrics {
-            requests: IntCounterVec::new(
-                Opts::new("handback_requests_total", "Requests by agent and outcome."),
+        let new = Registry::new();
+        Ok(Metrics {
+            requests: counters(
+                &new,
+                "handback_requests_total",
+                "Requests by agent and outcome.",
                 &["agent", "outcome"],
             )?,
-            durations: HistogramVec::new(
-                HistogramOpts::new(
-                    "handback_request_duration_seconds",
-                    "Durations of requests by agent and outcome.",
-                )
-                .buckets(BUCKETS.to_vec()),
+            durations: histograms(
+                &new,
+                "handback_request_duration_seconds",
+                "Durations of requests by agent and outcome.",
                 &["agent", "outcome"],
             )?,
-            upstream_errors: IntCounterVec::new(
-                Opts::new(
-                    "handback_upstream_errors_total",
-                    "Model requests that failed, by kind.",
-                ),
+            upstream_errors: counters(
+                &new,
+                "handback_upstream_errors_total",
+                "Model requests that failed, by kind.",
                 &["kind"],
             )?,
-            in_flight: IntGauge::new(
-                "handback_requests_in_flight",
-                "Requests that are being answered.",
+            in_flight: registered(
+                &new,
+                IntGauge::new(
+                    "handback_requests_in_flight",
+                    "Requests that are being answered.",
+                )?,
+            )?,
+            rounds: histograms(
+                &new,
+                "handback_round_duration_seconds",
+                "Durations of rounds, from the model request to the end of its answer, by agent and outcome.",
+                &["agent", "outcome"],
+            )?,
+            service_calls: counters(
+                &new,
+                "handback_service_calls_total",
+                "Calls of service tools by agent, service, tool and outcome.",
+                &["agent", "service", "tool", "outcome"],
+            )?,
+            service_durations: histograms(
+                &new,
+                "handback_service_call_duration_seconds",
+                "Durations of calls of service tools by service and tool.",
+                &["service", "tool"],
             )?,
             dropped_results: counter(
+                &new,
                 "handback_dropped_results_total",
                 "Results that no call of the history bears.",
             )?,
             placeholders: counter(
+                &new,
                 "handback_placeholder_results_total",
                 "Calls of a history without a result.",
             )?,
             unrepaired: counter(
+                &new,
                 "handback_unrepaired_handbacks_total",
                 "Handbacks with arguments that do not fit their schema.",
             )?,
-            registry,
-        };
-        metrics
-            .registry
-            .register(Box::new(metrics.requests.clone()))?;
-        metrics
-            .registry
-            .register(Box::new(metrics.durations.clone()))?;
-        metrics
-            .registry
-            .register(Box::new(metrics.upstream_errors.clone()))?;
-        metrics
-            .registry
-            .register(Box::new(metrics.in_flight.clone()))?;
-        metrics
-            .registry
-            .register(Box::new(metrics.dropped_results.clone()))?;
-        metrics
-            .registry
-            .register(Box::new(metrics.placeholders.clone()))?;
-        metrics
-            .registry
-            .register(Box::new(metrics.unrepaired.clone()))?;
-        Ok(metrics)
+            registry: new,
+        })
     }
 
     /// All of them in Prometheus' text format.
@@ -114,4 +123,35 @@ impl Metrics {
             .encode_to_string(&self.registry.gather())
             .unwrap_or_default()
     }
+}
+
+fn registered<C: Collector + Clone + 'static>(
+    registry: &Registry,
+    collector: C,
+) -> Result<C, prometheus::Error> {
+    registry.register(Box::new(collector.clone()))?;
+    Ok(collector)
+}
+
+fn counter(registry: &Registry, name: &str, help: &str) -> Result<IntCounter, prometheus::Error> {
+    registered(registry, IntCounter::new(name, help)?)
+}
+
+fn counters(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> Result<IntCounterVec, prometheus::Error> {
+    registered(registry, IntCounterVec::new(Opts::new(name, help), labels)?)
+}
+
+fn histograms(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> Result<HistogramVec, prometheus::Error> {
+    let options = HistogramOpts::new(name, help).buckets(BUCKETS.to_vec());
+    registered(registry, HistogramVec::new(options, labels)?)
 }

@@ -7,7 +7,8 @@ use crate::harness::case::request;
 use crate::harness::gateway::{Gateway, Setup};
 use crate::harness::upstream::Upstream;
 
-async fn samples(admin: &Caller) -> BTreeMap<String, f64> {
+/// The value of every series.
+pub(crate) async fn samples(admin: &Caller) -> BTreeMap<String, f64> {
     let text = admin.get("/metrics").await.text();
     text.lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -21,7 +22,8 @@ async fn samples(admin: &Caller) -> BTreeMap<String, f64> {
         .collect()
 }
 
-fn admin_of(gateway: &Gateway) -> Caller {
+/// A caller of the admin listener.
+pub(crate) fn admin_of(gateway: &Gateway) -> Caller {
     Caller::at(gateway.admin_url())
 }
 

@@ -105,6 +105,7 @@ pub(crate) const LAYERS: &[Layer] = &[
         may: &[
             "continuation",
             "services",
+            "telemetry",
             "tools",
             "turn",
             "upstream",

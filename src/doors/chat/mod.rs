@@ -122,6 +122,7 @@ async fn open(
         body,
         common: Arc::clone(shared.roster.common()),
     })?;
+    exchange.turn = Some(drive.turn());
     let mended = drive.mended();
     shared.metrics.dropped_results.inc_by(mended.dropped as u64);
     shared

@@ -52,7 +52,7 @@ pub(super) async fn respond(
         .insert_header(exchange.id_header());
     let mut events = match first {
         Some(Err(failure)) => {
-            exchange.rounds = drive.rounds();
+            exchange.driven(&drive);
             let problem = failed(&failure, &exchange);
             let refused = exchange.refuse(&problem);
             return if drive.wrote() {
@@ -192,7 +192,7 @@ impl Events {
 
     fn close(&mut self, status: u16, outcome: Outcome, detail: &str) {
         self.over = true;
-        self.exchange.rounds = self.drive.rounds();
+        self.exchange.driven(&self.drive);
         self.exchange.end(status, outcome, detail);
     }
 }

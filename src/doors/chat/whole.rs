@@ -26,7 +26,7 @@ pub(super) async fn respond(
     mut exchange: Exchange,
 ) -> HttpResponse {
     let folded = fold(&mut drive).await;
-    exchange.rounds = drive.rounds();
+    exchange.driven(&drive);
     let (fold, answered) = match folded {
         Ok(folded) => folded,
         Err(failure) => {

@@ -25,6 +25,7 @@ use super::opened::Opened;
 use super::order::{Event, Failure, Mended, Order};
 use super::roster::Common;
 use super::team::Team;
+use super::watch::{self, Rounds};
 use crate::continuation::{Binding, CARRY_VERSION, Carry, TooLarge};
 use crate::tools::{Catalogue, Choice};
 use crate::turn::{Action, Answered, Ask, Input, Say, Setup, Turn};
@@ -60,6 +61,7 @@ pub struct Drive {
     time: Pin<Box<Sleep>>,
     seed: u64,
     rounds: u32,
+    watch: Rounds,
     /// The beginning of a call is with the caller already: its id cannot be changed any more.
     call_begun: bool,
     mended: Mended,
@@ -111,6 +113,7 @@ impl Drive {
         };
         let mut fresh = Vec::new();
         let turn = Turn::open(setup, &mut fresh);
+        let watch = Rounds::of(turn.id());
         Ok(Box::new(Drive {
             turn,
             actions: fresh.drain(..).collect(),
@@ -129,6 +132,7 @@ impl Drive {
             time,
             seed,
             rounds: 0,
+            watch,
             call_begun: false,
             mended,
             request,
@@ -183,7 +187,12 @@ impl Drive {
             }
             let input = tokio::select! {
                 biased;
-                input = self.model.input() => input?,
+                input = self.model.input() => {
+                    if let Some(outcome) = watch::round_outcome(&input) {
+                        self.watch.end(outcome);
+                    }
+                    input?
+                }
                 reply = self.calls.next(), if !self.calls.is_idle() => reply,
                 () = &mut self.time => Input::TimeUp,
             };
@@ -194,6 +203,11 @@ impl Drive {
     /// Model requests so far.
     pub fn rounds(&self) -> u32 {
         self.rounds
+    }
+
+    /// The turn that it is a request of, for the log.
+    pub fn turn(&self) -> u64 {
+        self.watch.turn()
     }
 
     /// What had to be done to the history.
@@ -241,6 +255,7 @@ impl Drive {
 
     fn ask(&mut self, ask: &Ask) {
         self.rounds = ask.round;
+        self.watch.begin(ask.round, &self.agent);
         self.former.clear();
         let tools: Vec<&Raw> = match self.turn.catalogue() {
             Some(catalogue) => catalogue.offered(ask.offer).collect(),

@@ -55,6 +55,7 @@ impl Drive {
             self.agent = agent;
         }
         self.turn = checkpoint.turn;
+        self.watch.resume(self.turn.id());
         self.rounds = checkpoint.rounds;
         self.seed = checkpoint.seed;
         self.calls.wrote = checkpoint.wrote;

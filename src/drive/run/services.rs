@@ -47,8 +47,8 @@ impl Drive {
             bound,
             idempotency_key,
             replies: self.replies(),
-            agent: Arc::clone(&self.agent),
-            round: self.rounds,
+            turn,
+            round,
         });
     }
 

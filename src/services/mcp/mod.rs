@@ -102,6 +102,10 @@ impl Service for McpService {
         self.shared.offered()
     }
 
+    fn names_are_configured(&self) -> bool {
+        false
+    }
+
     fn call(&self, invocation: Invocation) -> Called {
         Box::pin(call::call(Arc::clone(&self.shared), invocation))
     }

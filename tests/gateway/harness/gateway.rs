@@ -30,6 +30,7 @@ pub(crate) struct Setup {
     upstream: String,
     agent: String,
     tables: String,
+    log: Option<String>,
 }
 
 impl Setup {
@@ -71,6 +72,12 @@ impl Setup {
         self
     }
 
+    /// What is logged, where that is not the usual.
+    pub(crate) fn log(mut self, filter: &str) -> Self {
+        self.log = Some(filter.to_owned());
+        self
+    }
+
     /// Adds whole tables at the end of the file.
     pub(crate) fn tables(mut self, lines: &str) -> Self {
         self.tables.push_str(lines);
@@ -82,7 +89,7 @@ impl Setup {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("gateway.toml");
         std::fs::write(&file, self.toml()).expect("the configuration is written");
-        Gateway::spawn(&file, &[], folder).await
+        Gateway::spawn(&file, &[], self.log.as_deref(), folder).await
     }
 
     fn toml(&self) -> String {
@@ -151,15 +158,21 @@ impl Gateway {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("gateway.toml");
         std::fs::write(&file, copy).expect("the copy is written");
-        Self::spawn(&file, &["--listen", "127.0.0.1:0"], folder).await
+        Self::spawn(&file, &["--listen", "127.0.0.1:0"], None, folder).await
     }
 
-    async fn spawn(file: &Path, arguments: &[&str], folder: tempfile::TempDir) -> Self {
+    async fn spawn(
+        file: &Path,
+        arguments: &[&str],
+        log: Option<&str>,
+        folder: tempfile::TempDir,
+    ) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_handback"))
             .arg("serve")
             .arg("--config")
             .arg(file)
             .args(arguments)
+            .envs(log.map(|filter| ("HANDBACK_LOG", filter)))
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -220,6 +233,13 @@ impl Gateway {
         let _ = within("the gateway to end", &mut self.silence).await;
         let status = self.child.wait();
         status.expect("a child can be waited for").code()
+    }
+
+    /// Everything the process says on standard error until it is asked to stop.
+    pub(crate) async fn log_of_its_life(mut self) -> String {
+        self.terminate();
+        let _ = within("the gateway to end", &mut self.silence).await;
+        self.log()
     }
 
     /// Everything the process has said on standard error so far.

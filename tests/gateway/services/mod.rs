@@ -9,6 +9,7 @@ mod chains;
 mod continuations;
 mod internal;
 mod mixed;
+mod observed;
 mod providers;
 mod retries;
 mod teams;
