@@ -54,6 +54,11 @@ impl Caller {
         self.send(self.chat(body)).await
     }
 
+    /// Sends a chat request to a gateway that may end meanwhile.
+    pub(crate) async fn try_ask(&self, body: &Value) -> Result<Reply, reqwest::Error> {
+        self.try_send(self.chat(body)).await
+    }
+
     /// Fetches a resource.
     pub(crate) async fn get(&self, path: &str) -> Reply {
         self.send(self.request("GET", path)).await
@@ -180,6 +185,16 @@ impl Live {
             self.ready = self.reader.feed(&bytes).expect("a strict event stream");
         }
         Some(self.ready.remove(0))
+    }
+
+    /// All events that are left of a stream that breaks before its end.
+    pub(crate) async fn until_broken(mut self) -> Vec<Event> {
+        let mut events = std::mem::take(&mut self.ready);
+        while let Ok(bytes) = within("the stream to break", self.response.chunk()).await {
+            let bytes = bytes.expect("the stream breaks, it does not end");
+            events.extend(self.reader.feed(&bytes).expect("a strict event stream"));
+        }
+        events
     }
 
     /// The next piece of text, passing over events without any.

@@ -228,6 +228,11 @@ impl Gateway {
         assert!(status.success(), "the process can be signalled");
     }
 
+    /// Ends the process as a machine that fails does: with SIGKILL, at this very moment.
+    pub(crate) fn kill(self) {
+        drop(self);
+    }
+
     /// Waits until the process has ended, and gives its exit code.
     pub(crate) async fn ended(mut self) -> Option<i32> {
         let _ = within("the gateway to end", &mut self.silence).await;

@@ -8,6 +8,7 @@ mod branches;
 mod chains;
 mod continuations;
 mod internal;
+mod killed;
 mod mixed;
 mod observed;
 mod providers;
