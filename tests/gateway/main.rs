@@ -24,6 +24,7 @@ mod sizes;
 
 mod http_tools;
 
+mod equivalence;
 mod services;
 
 mod repairs;

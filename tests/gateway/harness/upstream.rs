@@ -24,9 +24,14 @@ struct Seen {
     hangups: usize,
 }
 
+/// Makes an answer of a request.
+type Echo = dyn Fn(&Request) -> Answer + Send;
+
 struct State {
     requests: Vec<Request>,
     script: Vec<Answer>,
+    /// What answers in place of the script.
+    echo: Option<Box<Echo>>,
     played: usize,
 }
 
@@ -52,6 +57,7 @@ impl Upstream {
             state: Mutex::new(State {
                 requests: Vec::new(),
                 script: Vec::new(),
+                echo: None,
                 played: 0,
             }),
             seen: watch::Sender::new(Seen::default()),
@@ -69,6 +75,15 @@ impl Upstream {
     pub(crate) async fn playing(answers: impl IntoIterator<Item = Answer>) -> Self {
         let upstream = Self::start().await;
         upstream.play(answers);
+        upstream
+    }
+
+    /// The same, with an answer for each request, whatever the order in which they come.
+    pub(crate) async fn answering(echo: impl Fn(&Request) -> Answer + Send + 'static) -> Self {
+        let upstream = Self::start().await;
+        let mut state = upstream.shared.state.lock().expect("no panic while held");
+        state.echo = Some(Box::new(echo));
+        drop(state);
         upstream
     }
 
@@ -182,11 +197,13 @@ impl Shared {
         let mut state = self.state.lock().expect("no panic while held");
         let streamed = serde_json::from_slice::<serde_json::Value>(&request.body)
             .is_ok_and(|body| body["stream"] == true);
+        let echoed = state.echo.as_ref().map(|echo| echo(&request));
         state.requests.push(request);
-        let answer = match state.script.len() {
-            0 if streamed => Answer::streamed_text("done"),
-            0 => Answer::text("done"),
-            count => state.script[state.played.min(count - 1)].clone(),
+        let answer = match (echoed, state.script.len()) {
+            (Some(answer), _) => answer,
+            (None, 0) if streamed => Answer::streamed_text("done"),
+            (None, 0) => Answer::text("done"),
+            (None, count) => state.script[state.played.min(count - 1)].clone(),
         };
         state.played += 1;
         self.seen.send_modify(|seen| seen.requests += 1);
