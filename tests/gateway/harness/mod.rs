@@ -4,6 +4,7 @@
 pub(crate) mod gateway;
 
 pub(crate) mod http;
+pub(crate) mod mcp;
 pub(crate) mod script;
 pub(crate) mod service;
 pub(crate) mod upstream;
