@@ -35,7 +35,8 @@ impl Mixed {
         let folded = reply.folded();
         assert_eq!(folded["finish_reason"], "tool_calls", "{folded}");
         assert_eq!(folded["message"]["content"], "Both. ");
-        for hidden in ["save", "look", "call_in", "hidden"] {
+        // In quotes: a sealed id may happen to hold a short word.
+        for hidden in ["\"save\"", "\"look\"", "call_in", "hidden"] {
             assert!(!reply.text().contains(hidden), "{hidden}: {}", reply.text());
         }
         let mixed = Self {
