@@ -1,8 +1,8 @@
 //! What an operator sees of a turn: each round and each call of a service tool, how long it took
 //! and how it ended. No content.
 //!
-//! Every line bears the name of its turn, which is the same in all requests of the turn and on
-//! every replica.
+//! Every line bears the name of its turn: the same in a follow-up, on any replica, if the handback
+//! before it carried something.
 
 use std::sync::Arc;
 use std::time::Duration;

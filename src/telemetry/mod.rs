@@ -1,4 +1,5 @@
-//! What the operator sees: metrics, and one log line per request.
+//! What the operator sees: metrics, and log lines: one for each request, one for each call of a
+//! service tool.
 //!
 //! Log lines are JSON on standard error ([`log()`]). They are gathered in memory and written
 //! together, a moment later, by a thread of their own ([`LogLines`]), so that a request pays for
