@@ -182,7 +182,7 @@ async fn the_model_may_try_again() {
         "{first}"
     );
     // It is another call, whatever it says: a service must not take it for the first.
-    let keys = super::retries::keys(&service, "save");
+    let keys = super::keys(&service, "save");
     assert_eq!(keys.len(), 2);
     assert_ne!(keys[0], keys[1]);
 }

@@ -14,8 +14,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Handback, KEY, call, calling, closes, follow_up, kb, keys, messages, refused, says, sealed_with,
-    setup, weather,
+    Handback, KEY, call, calling, closes, follow_up, kb, keys, messages, refused, says,
+    sealed_with, setup, weather,
 };
 use crate::harness::caller::Caller;
 use crate::harness::case::request;
