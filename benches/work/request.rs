@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use handback::tools::{Catalogue, Choice};
 use handback::turn::{Action, ArgumentPolicy, History, Limits, Millis, Setup, Turn};
-use handback::upstream::Prompt;
+use handback::upstream::{Dialect, Prompt};
 use handback::wire::request::{ChatRequest, Field};
 use handback::wire::{Body, Raw};
 
@@ -76,6 +76,7 @@ fn render(turn: &Turn, fields: &[Field], choice: Option<&Raw>) -> Body {
         tools: &tools,
         tool_choice: choice,
         fields,
+        dialect: &Dialect::REFERENCE,
     };
     prompt.render()
 }

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use handback::tools::{Catalogue, Choice, Offer, ServiceTool};
 use handback::turn::{Action, ArgumentPolicy, History, Limits, Millis, Setup, Snapshot, Turn};
-use handback::upstream::Prompt;
+use handback::upstream::dialect::ROWS;
+use handback::upstream::{Dialect, Prompt};
 use handback::wire::request::{ChatRequest, Field};
 use handback::wire::{Message, Raw, Refusal};
 use serde_json::value::RawValue;
@@ -16,8 +17,8 @@ struct Opened {
     fields: Vec<Field>,
 }
 
-/// Runs the whole path. What is accepted has to be written as a request that is accepted again,
-/// and a turn has to be the same when it was stored.
+/// Runs the whole path. What is accepted has to be written, in every dialect, as a request that is
+/// accepted again, and a turn has to be the same when it was stored.
 pub fn run(data: &[u8]) {
     let strings = data.len().is_multiple_of(2);
     let Ok(opened) = open(data, strings) else {
@@ -25,8 +26,10 @@ pub fn run(data: &[u8]) {
     };
     check_pairs(opened.turn.messages());
     check_snapshot(&opened.turn);
-    for instructions in [None, Some("Be \"kind\".\n")] {
-        let text = render(&opened, instructions);
+    let dialects = ROWS.iter().map(|(_, dialect)| dialect);
+    let instructions = [None, Some("Be \"kind\".\n")].into_iter().cycle();
+    for (dialect, instructions) in dialects.zip(instructions) {
+        let text = render(&opened, instructions, dialect);
         let valid = serde_json::from_slice::<&RawValue>(&text);
         assert!(valid.is_ok(), "{valid:?}: {}", text.escape_ascii());
         let again = ChatRequest::parse(Bytes::from(text.clone()));
@@ -73,7 +76,7 @@ fn clock() -> ServiceTool {
     serde_json::from_str(definition).expect("a tool's definition")
 }
 
-fn render(opened: &Opened, instructions: Option<&str>) -> Vec<u8> {
+fn render(opened: &Opened, instructions: Option<&str>, dialect: &Dialect) -> Vec<u8> {
     let catalogue = opened.turn.catalogue().expect("the turn is under way");
     let tools: Vec<&Raw> = catalogue.offered(opened.offer).collect();
     let prompt = Prompt {
@@ -83,6 +86,7 @@ fn render(opened: &Opened, instructions: Option<&str>) -> Vec<u8> {
         tools: &tools,
         tool_choice: opened.choice.as_ref(),
         fields: &opened.fields,
+        dialect,
     };
     let body = prompt.render();
     let length = body.len();

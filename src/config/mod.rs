@@ -20,6 +20,7 @@
 
 mod agent;
 mod check;
+mod dialect;
 mod headers;
 mod item;
 mod json;

@@ -1,12 +1,15 @@
 //! The sections `[[upstreams]]`.
 
+use std::sync::Arc;
+
 use url::Url;
 
+use crate::upstream::dialect::{Dialect, KeyHeader};
 use crate::upstream::settings::{
-    Auth, DEFAULT_DIALECT, DEFAULT_RETRIES, DIALECTS, HttpSettings, Source, Timeouts,
-    UpstreamSettings,
+    Auth, DEFAULT_RETRIES, HttpSettings, Source, Timeouts, UpstreamSettings,
 };
 
+use super::dialect::dialect;
 use super::headers::{BODY_HEADERS, FRAMING_HEADERS, Reserved, header_value, headers};
 use super::item::Item;
 use super::names::Names;
@@ -15,8 +18,15 @@ use super::section::Section;
 use super::turns::ABOVE_ZERO;
 
 /// What only endpoints have, not scripts.
-const HTTP_KEYS: [&str; 6] = [
-    "api_key", "auth", "dialect", "timeouts", "retries", "headers",
+const HTTP_KEYS: [&str; 8] = [
+    "api_version",
+    "api_key",
+    "auth",
+    "dialect",
+    "overrides",
+    "timeouts",
+    "retries",
+    "headers",
 ];
 
 /// Reads one upstream and gives its name to `names`.
@@ -58,6 +68,7 @@ pub(super) fn upstream(
 
 fn http(section: &mut Section<'_>, url: &Item<'_>) -> Option<HttpSettings> {
     let base_url = base_url(url);
+    let api_version = section.read("api_version", |item| item.text().map(str::to_owned));
     let auths = [("key", Auth::Key), ("caller", Auth::Caller)];
     let auth = section
         .read("auth", |item| item.choice(&auths))
@@ -66,21 +77,21 @@ fn http(section: &mut Section<'_>, url: &Item<'_>) -> Option<HttpSettings> {
     if let (Some(item), Auth::Caller) = (&key, auth) {
         item.mistake("the caller's key is sent instead; take api_key or auth out");
     }
-    let credential = key.is_some() || auth == Auth::Caller;
+    let has_key = key.is_some();
     let api_key = key.and_then(|item| header_value(&item));
-    let dialects = DIALECTS.map(|dialect| (dialect, dialect));
-    let dialect = section.read("dialect", |item| item.choice(&dialects));
+    let dialect = dialect(section);
     let timeouts = section.read("timeouts", |item| item.section().map(timeouts));
     let retries = section.read("retries", retries);
     let headers = section.read("headers", |item| {
-        let reserved = reserved(credential);
+        let reserved = reserved(auth, has_key, &dialect);
         item.section().map(|table| headers(&table, &reserved))
     });
     Some(HttpSettings {
         base_url: base_url?,
+        api_version,
         api_key,
         auth,
-        dialect: dialect.unwrap_or(DEFAULT_DIALECT).to_owned(),
+        dialect: Arc::new(dialect),
         timeouts: timeouts.unwrap_or_default(),
         retries: retries.unwrap_or(DEFAULT_RETRIES),
         headers: headers.unwrap_or_default(),
@@ -136,14 +147,12 @@ fn retries(item: &Item<'_>) -> Option<u32> {
     Some(retries)
 }
 
-/// The headers that cannot be set. `credential`: whether the upstream has an authorization of
-/// its own already.
-fn reserved(credential: bool) -> Vec<Reserved> {
-    let authorization = (
-        "authorization",
-        "api_key or auth sets this header; take one of the two out",
-    );
+/// The headers that cannot be set: those of the request itself, and of its credentials.
+fn reserved(auth: Auth, key: bool, dialect: &Dialect) -> Vec<Reserved> {
+    const TAKEN: &str = "api_key or auth sets this header; take one of the two out";
+
     let mut reserved = [FRAMING_HEADERS, BODY_HEADERS].concat();
-    reserved.extend(credential.then_some(authorization));
+    reserved.extend(key.then_some((dialect.key_header.word(), TAKEN)));
+    reserved.extend((auth == Auth::Caller).then_some((KeyHeader::default().word(), TAKEN)));
     reserved
 }

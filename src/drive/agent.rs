@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytestring::ByteString;
+
 use super::settings::{AgentSettings, PassthroughSettings};
 use crate::services::Service;
 use crate::services::settings::{Glob, ServicePattern};
@@ -19,7 +21,7 @@ pub struct Agent {
     pub name: String,
     /// The model as the upstream knows it; none for the pass-through, which passes the caller's
     /// word on.
-    pub model: Option<String>,
+    pub model: Option<ByteString>,
     /// What the model is told first.
     pub instructions: Option<String>,
     /// Request fields that are used where the caller sent none.
@@ -96,7 +98,7 @@ impl Agent {
         });
         Agent {
             name: settings.name.clone(),
-            model: Some(settings.model.clone()),
+            model: Some(settings.model.as_str().into()),
             instructions: settings.instructions.clone(),
             defaults: defaults.collect(),
             arguments: settings.arguments,

@@ -1,7 +1,7 @@
 //! The model: any OpenAI-compatible endpoint, or the embedded scripted model.
 //!
-//! A request is rendered from the turn's messages ([`prompt`]), sent by an [`Upstream`], and its
-//! answer is read as deltas ([`Answer`]), whatever the wire looked like: streamed or whole, SSE
+//! A request is rendered from the turn's messages ([`prompt`]) as the upstream's family wants it
+//! written ([`dialect`]), sent by an [`Upstream`], and its answer is read as deltas ([`Answer`]), whatever the wire looked like: streamed or whole, SSE
 //! under another content type, compressed or not. [`Error`] says what went wrong, whose fault it
 //! is and whether asking again is safe.
 //!
@@ -12,7 +12,9 @@
 //!
 //! Deliberately absent: tools and turns. What a call means is decided elsewhere.
 
+pub mod address;
 pub mod answer;
+pub mod dialect;
 pub mod error;
 pub mod health;
 pub mod http;
@@ -25,7 +27,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use bytestring::ByteString;
+
 pub use answer::Answer;
+pub use dialect::Dialect;
 pub use error::{Again, Error};
 pub use health::Health;
 pub use prompt::Prompt;
@@ -36,6 +41,8 @@ use crate::wire::Body;
 /// A model request, ready to be sent.
 #[derive(Clone, Debug)]
 pub struct Request {
+    /// The model as the upstream knows it, for addresses that name it.
+    pub model: ByteString,
     /// The JSON body.
     pub body: Body,
     /// The caller's `authorization`, for upstreams that are told to use it (contract U6).
@@ -53,6 +60,9 @@ pub type Asked = Pin<Box<dyn Future<Output = Result<Answer, Error>>>>;
 /// Something that serves models. There is one for each worker, so that a connection stays on
 /// one thread.
 pub trait Upstream: Send + Sync {
+    /// How a request to it is written.
+    fn dialect(&self) -> &Dialect;
+
     /// Sends a request; resolves once the answer has begun.
     fn ask(&self, request: Request) -> Asked;
 }

@@ -1,5 +1,8 @@
 //! Renders a model request.
 
+use std::borrow::Cow;
+
+use super::dialect::Dialect;
 use crate::wire::splice::Splice;
 use crate::wire::write::{quote_into, quoted};
 use crate::wire::{Body, Message, Raw, Role, request::Field};
@@ -19,6 +22,8 @@ pub struct Prompt<'a> {
     pub tool_choice: Option<&'a Raw>,
     /// The caller's other fields and the agent's defaults.
     pub fields: &'a [Field],
+    /// How the upstream wants it written.
+    pub dialect: &'a Dialect,
 }
 
 /// Room for the short fields of a request, in bytes.
@@ -35,23 +40,26 @@ impl Prompt<'_> {
             if self.tools.is_empty() && field.key == "parallel_tool_calls" {
                 continue;
             }
-            let mut key = String::with_capacity(field.key.len() + 4);
+            let Some(name) = self.dialect.key(field, self.fields) else {
+                continue;
+            };
+            let mut key = String::with_capacity(name.len() + 4);
             key.push(',');
-            quote_into(&mut key, &field.key);
+            quote_into(&mut key, name);
             key.push(':');
             out.text(&key);
             out.value(&field.value);
         }
         out.text(",\"messages\":[");
-        self.messages_into(&mut out);
+        match self.dialect.messages(self.messages) {
+            None => self.messages_into(&mut out, self.messages.iter()),
+            Some(sent) => self.messages_into(&mut out, sent.iter().map(Cow::as_ref)),
+        }
         out.text("]");
         if !self.tools.is_empty() {
-            out.text(",\"tools\":[");
-            out.elements(self.tools.iter().copied());
-            out.text("]");
-            if let Some(choice) = self.tool_choice {
-                out.text(",\"tool_choice\":");
-                out.value(choice);
+            match self.dialect.offered(self.tools, self.tool_choice) {
+                None => tools_into(&mut out, self.tools.iter().copied(), self.tool_choice),
+                Some(sent) => tools_into(&mut out, &sent.tools, sent.choice.as_ref()),
             }
         }
         out.text("}");
@@ -60,25 +68,39 @@ impl Prompt<'_> {
 
     /// The instructions stand in the first message: in the caller's system message if it begins
     /// with one, since many chat templates take a single system message only.
-    fn messages_into(&self, out: &mut Splice) {
-        let Some(instructions) = self.instructions else {
-            out.elements(self.messages.iter().map(|message| &message.raw));
-            return;
-        };
-        let merged = self
-            .messages
-            .first()
-            .and_then(|first| with_instructions(first, instructions));
-        let rest = if merged.is_some() {
-            &self.messages[1..]
-        } else {
-            self.messages
-        };
-        out.text(&merged.unwrap_or_else(|| Message::system(instructions).raw.get().to_owned()));
-        if !rest.is_empty() {
-            out.text(",");
-            out.elements(rest.iter().map(|message| &message.raw));
+    fn messages_into<'m>(
+        &self,
+        out: &mut Splice,
+        mut messages: impl Iterator<Item = &'m Message> + Clone,
+    ) {
+        if let Some(instructions) = self.instructions {
+            let mut behind = messages.clone();
+            let merged = behind
+                .next()
+                .and_then(|first| with_instructions(first, instructions));
+            if merged.is_some() {
+                messages = behind;
+            }
+            out.text(&merged.unwrap_or_else(|| Message::system(instructions).raw.get().to_owned()));
+            if messages.clone().next().is_some() {
+                out.text(",");
+            }
         }
+        out.elements(messages.map(|message| &message.raw));
+    }
+}
+
+fn tools_into<'t>(
+    out: &mut Splice,
+    tools: impl IntoIterator<Item = &'t Raw>,
+    choice: Option<&Raw>,
+) {
+    out.text(",\"tools\":[");
+    out.elements(tools);
+    out.text("]");
+    if let Some(choice) = choice {
+        out.text(",\"tool_choice\":");
+        out.value(choice);
     }
 }
 
@@ -123,6 +145,7 @@ mod tests {
             tools: &tools,
             tool_choice: None,
             fields: &request.fields,
+            dialect: &Dialect::REFERENCE,
         };
         String::from_utf8(prompt.render().into_bytes().to_vec()).unwrap()
     }

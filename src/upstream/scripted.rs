@@ -7,7 +7,7 @@ use futures_util::stream;
 
 use super::answer::{Answer, Head, Patience, Silence};
 use super::script::{Moment, Script, ScriptError};
-use super::{Asked, Request, Upstream};
+use super::{Asked, Dialect, Request, Upstream};
 
 /// A script that answers in this process.
 pub struct ScriptedUpstream {
@@ -30,6 +30,10 @@ impl ScriptedUpstream {
 }
 
 impl Upstream for ScriptedUpstream {
+    fn dialect(&self) -> &Dialect {
+        &Dialect::REFERENCE
+    }
+
     fn ask(&self, request: Request) -> Asked {
         let moment = Moment {
             seed: request.seed,

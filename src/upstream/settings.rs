@@ -1,31 +1,13 @@
 //! What one `[[upstreams]]` section says.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use url::Url;
 
+use super::dialect::{Dialect, KeyHeader};
 use crate::secret::Secret;
-
-/// The upstream families that `dialect` may name, in alphabetical order. So far
-/// all of them are served with the plain behaviour of `openai`.
-pub const DIALECTS: [&str; 12] = [
-    "anthropic-compat",
-    "azure",
-    "deepseek",
-    "gemini",
-    "groq",
-    "kimi",
-    "llamacpp",
-    "mistral",
-    "ollama",
-    "openai",
-    "openrouter",
-    "vllm",
-];
-
-/// The family of an upstream that names none.
-pub const DEFAULT_DIALECT: &str = "openai";
 
 /// How often a model request is repeated where nothing else is said.
 pub const DEFAULT_RETRIES: u32 = 2;
@@ -56,13 +38,17 @@ pub struct HttpSettings {
     /// The URL that `/chat/completions` is appended to: http or https, without user
     /// information, query, fragment or closing slash (a bare host keeps its `/`).
     pub base_url: Url,
-    /// The key sent as `authorization: Bearer KEY`. Absent by default, for
+    /// The version of an API that has dated ones and a path for each deployed model, as Azure
+    /// has ([`super::address`]). Absent by default.
+    pub api_version: Option<String>,
+    /// The key, sent in the header that the dialect says. Absent by default, for
     /// endpoints that need none; never set where `auth` is [`Auth::Caller`].
     pub api_key: Option<Secret>,
     /// Whose authorization goes upstream. Default [`Auth::Key`].
     pub auth: Auth,
-    /// The upstream family, one of [`DIALECTS`]. Default [`DEFAULT_DIALECT`].
-    pub dialect: String,
+    /// How requests are written: the row of the upstream's family, with the operator's
+    /// overrides. By default the row [`super::dialect::DEFAULT`].
+    pub dialect: Arc<Dialect>,
     /// How long each part of a request may take.
     pub timeouts: Timeouts,
     /// How often a model request is repeated while nothing of its answer has
@@ -71,6 +57,18 @@ pub struct HttpSettings {
     /// Further headers of every request, in the order of the file: valid names in
     /// lower case, each once, none that the request sets itself. Empty by default.
     pub headers: Vec<(String, Secret)>,
+}
+
+impl HttpSettings {
+    /// The header that carries the configured key, and its value.
+    pub fn credential(&self) -> Option<(&'static str, String)> {
+        let key = self.api_key.as_ref()?.expose();
+        let header = self.dialect.key_header;
+        Some(match header {
+            KeyHeader::Authorization => (header.word(), format!("Bearer {key}")),
+            KeyHeader::ApiKey => (header.word(), key.to_owned()),
+        })
+    }
 }
 
 /// Whose authorization goes upstream.

@@ -15,6 +15,8 @@ mod wire;
 
 mod requests;
 
+mod dialects;
+
 mod mutations;
 
 mod auth;

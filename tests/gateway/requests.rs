@@ -13,7 +13,7 @@ async fn requests_of_real_clients_are_taken_or_refused_by_the_contract() {
 }
 
 /// Whole and streamed; a body given as text says itself which it asks for.
-fn modes(case: &Case) -> Vec<Mode> {
+pub(crate) fn modes(case: &Case) -> Vec<Mode> {
     let mut modes = Mode::all(case);
     modes.retain(|mode| {
         let usual_wire = (mode.wire == Wire::Events) == mode.streamed;

@@ -13,6 +13,24 @@ pub(crate) const MAIN_LINES: usize = 80;
 /// The faces in `src/doors`. None knows another.
 const DOORS: [&str; 5] = ["admin", "chat", "models", "runs", "sessions"];
 
+/// The table of dialects.
+const TABLE: &str = "src/upstream/dialect/table.rs";
+/// The families in it.
+const FAMILIES: [&str; 12] = [
+    "anthropic-compat",
+    "azure",
+    "deepseek",
+    "gemini",
+    "groq",
+    "kimi",
+    "llamacpp",
+    "mistral",
+    "ollama",
+    "openai",
+    "openrouter",
+    "vllm",
+];
+
 /// Checks file by file.
 pub(crate) fn each(sources: &[Source], check: impl Fn(&Source) -> Vec<String>) -> Vec<String> {
     sources.iter().flat_map(check).collect()
@@ -34,6 +52,42 @@ pub(crate) fn in_code(
         let words = if which(source) { words } else { &[] };
         found(source, &source.code, words)
     })
+}
+
+/// Families of upstreams named outside their table: as a text of their own, or in a word of the
+/// code. Comments and longer texts may speak of them.
+pub(crate) fn family_names(source: &Source) -> Vec<String> {
+    if !source.is_product() || source.path == TABLE {
+        return missing_families(source);
+    }
+    let code = source.code.to_lowercase();
+    let product = code.lines().zip(source.text.lines()).enumerate();
+    let of_line = |(nth, (code, text)): (usize, (&str, &str))| {
+        let word = code.replace('_', "");
+        let names = |family: &&&str| {
+            let literal = !code.trim().is_empty() && text.contains(&format!("\"{family}\""));
+            literal || word.contains(&family.replace('-', ""))
+        };
+        let family = FAMILIES.iter().find(names)?;
+        Some(format!("{}:{} names {family}", source.path, nth + 1))
+    };
+    product.filter_map(of_line).collect()
+}
+
+/// Rows of the table that this test does not know.
+fn missing_families(source: &Source) -> Vec<String> {
+    if source.path != TABLE {
+        return Vec::new();
+    }
+    let rows = source
+        .text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("(\""));
+    let names = rows.filter_map(|row| row.split('"').next());
+    let unknown = names.filter(|name| !FAMILIES.contains(name));
+    unknown
+        .map(|name| format!("{TABLE} has {name}, which FAMILIES in tests/layers/checks.rs has not"))
+        .collect()
 }
 
 /// Words in tests.

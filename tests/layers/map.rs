@@ -156,6 +156,7 @@ pub(crate) const LAYERS: &[Layer] = &[
             "secret",
             "services::settings",
             "turn::limits",
+            "upstream::dialect",
             "upstream::settings",
         ],
         never: &[

@@ -2,9 +2,9 @@
 //! break it.
 
 use super::checks::{
-    FILE_LINES, MAIN_LINES, MEDIAN_LINES, complain, each, error_texts, exceptions, imports,
-    in_code, in_tests, median, panics, sibling_doors, too_long, without_invariant, without_row,
-    words,
+    FILE_LINES, MAIN_LINES, MEDIAN_LINES, complain, each, error_texts, exceptions, family_names,
+    imports, in_code, in_tests, median, panics, sibling_doors, too_long, without_invariant,
+    without_row, words,
 };
 use super::map::{LAYERS, Layer};
 use super::source::Source;
@@ -54,6 +54,21 @@ pub(crate) const RULES: &[Rule] = &[
         complaints: |sources| each(sources, words),
         remedy: "take it in as an input or do it a layer above; LAYERS in tests/layers.rs says why",
         wrong: wrong_words,
+    },
+    Rule {
+        name: "the families of upstreams have their names in the table of dialects",
+        complaints: |sources| each(sources, family_names),
+        remedy: "read a field of the dialect; what has none is a field to be added",
+        wrong: || {
+            samples(
+                "src/drive/run.rs",
+                &[
+                    "fn f(a: &str) -> bool { a == \"mistral\" }",
+                    "enum Family { Openai, DeepSeek }",
+                    "fn is_gemini() {}",
+                ],
+            )
+        },
     },
     Rule {
         name: "no door knows another",

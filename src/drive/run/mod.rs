@@ -269,8 +269,14 @@ impl Drive {
             tools: &tools,
             tool_choice: ask.choice.as_ref(),
             fields: &fields,
+            dialect: self.agent.upstream.dialect(),
         };
         let request = upstream::Request {
+            model: self
+                .agent
+                .model
+                .clone()
+                .unwrap_or_else(|| self.named.clone()),
             body: prompt.render(),
             authorization: self.authorization.clone(),
             seed: self.seed.wrapping_add(u64::from(ask.round)),

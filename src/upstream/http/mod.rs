@@ -20,17 +20,19 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use hyper_util::client::legacy;
 
+use super::address::Address;
 use super::answer::{Answer, Head, Patience, Silence};
 use super::error::{Error, Phase};
 use super::settings::{Auth, HttpSettings, Timeouts};
-use super::{Asked, OpenError, Request, Upstream};
+use super::{Asked, Dialect, OpenError, Request, Upstream};
 
 /// One endpoint and the connections to it.
 pub struct HttpUpstream(Arc<Endpoint>);
 
 struct Endpoint {
     pool: connect::Pool,
-    uri: Uri,
+    address: Address,
+    dialect: Arc<Dialect>,
     /// What every request bears.
     headers: HeaderMap,
     auth: Auth,
@@ -42,22 +44,19 @@ struct Endpoint {
 impl HttpUpstream {
     /// Sets up a client; connects to nothing yet.
     pub fn new(settings: &HttpSettings) -> Result<HttpUpstream, OpenError> {
-        let mut url = settings.base_url.clone();
-        url.set_path(&format!(
-            "{}/chat/completions",
-            url.path().trim_end_matches('/')
-        ));
-        let uri = Uri::try_from(url.as_str())?;
+        let address = Address::new(&settings.base_url, settings.api_version.as_deref())?;
+        let uri = address.of("")?;
         let (pool, of_proxy) = connect::pool(&uri, settings.timeouts.connect)?;
         let mut headers = headers(settings)?;
         headers.extend(of_proxy.map(|value| (PROXY_AUTHORIZATION, value)));
         Ok(HttpUpstream(Arc::new(Endpoint {
             pool,
-            uri,
+            address,
+            dialect: Arc::clone(&settings.dialect),
             headers,
             auth: settings.auth,
             timeouts: settings.timeouts.clone(),
-            private: private(settings, url.as_str()),
+            private: private(settings, &uri),
         })))
     }
 }
@@ -66,7 +65,9 @@ impl Endpoint {
     async fn send(&self, request: Request) -> Result<Answer, Error> {
         let mut post = http::Request::new(request.body);
         *post.method_mut() = Method::POST;
-        *post.uri_mut() = self.uri.clone();
+        // The name of a model can be anything; one that fits no address is served nowhere.
+        let uri = self.address.of(&request.model);
+        *post.uri_mut() = uri.map_err(|_| Error::Unreachable)?;
         *post.headers_mut() = self.headers.clone();
         let authorization = request.authorization.filter(|_| self.auth == Auth::Caller);
         let with_callers_authorization = authorization.is_some();
@@ -117,6 +118,10 @@ impl Endpoint {
 }
 
 impl Upstream for HttpUpstream {
+    fn dialect(&self) -> &Dialect {
+        &self.0.dialect
+    }
+
     fn ask(&self, request: Request) -> Asked {
         let endpoint = Arc::clone(&self.0);
         Box::pin(async move {
@@ -142,8 +147,8 @@ fn headers(settings: &HttpSettings) -> Result<HeaderMap, OpenError> {
         headers.insert(name, value);
         Ok::<(), OpenError>(())
     };
-    if let Some(key) = &settings.api_key {
-        secret(AUTHORIZATION, &format!("Bearer {}", key.expose()))?;
+    if let Some((name, value)) = settings.credential() {
+        secret(HeaderName::from_static(name), &value)?;
     }
     for (name, value) in &settings.headers {
         let parsed =
@@ -155,9 +160,9 @@ fn headers(settings: &HttpSettings) -> Result<HeaderMap, OpenError> {
 
 /// What an upstream's own words must not repeat to a caller. The longest first, so that no part
 /// of an address is left behind.
-fn private(settings: &HttpSettings, url: &str) -> Vec<String> {
+fn private(settings: &HttpSettings, uri: &Uri) -> Vec<String> {
     let address = settings.base_url.as_str().trim_end_matches('/').to_owned();
-    let mut private = vec![url.to_owned(), address];
+    let mut private = vec![uri.to_string(), address];
     private.push(settings.base_url.authority().to_owned());
     private.extend(settings.base_url.host_str().map(str::to_owned));
     private.extend(settings.api_key.iter().map(|key| key.expose().to_owned()));

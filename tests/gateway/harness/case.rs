@@ -1,4 +1,4 @@
-//! The format of `fixtures/wire` and `fixtures/requests`: a conversation as data.
+//! The format of `fixtures/wire`, `fixtures/requests` and `fixtures/dialects`: a conversation as data.
 //!
 //! A file is one [`Case`]. With `variants` it is several: each variant is the file with the
 //! variant's keys in place of its own. What a key is for stands at its field; unknown keys are
@@ -53,6 +53,11 @@ pub(crate) struct Case {
     pub(crate) headers: BTreeMap<String, Option<String>>,
     /// `whole` or `streamed`, where the other makes no sense.
     pub(crate) only: Option<String>,
+
+    /// Headers that the upstream gets with every request, in place of the usual key; null for one
+    /// that it does not get.
+    #[serde(default)]
+    pub(crate) asked_headers: BTreeMap<String, Option<String>>,
 
     /// What happens in the first request.
     #[serde(flatten)]
@@ -120,6 +125,11 @@ impl Case {
             .upstream(&self.upstream_settings)
             .agent(&self.agent)
             .tables(&self.tables)
+    }
+
+    /// Adds lines to the upstream's table.
+    pub(crate) fn configure_upstream(&mut self, lines: &str) {
+        self.upstream_settings = format!("{lines}\n{}", self.upstream_settings);
     }
 
     /// Whether two cases can share a gateway.

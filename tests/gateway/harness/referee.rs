@@ -1,7 +1,7 @@
 //! What holds for every request that reaches an upstream, whatever the case: it is one that the
 //! API reference and the strictest servers accept.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -17,10 +17,6 @@ pub(crate) fn check(request: &Request, streamed: bool) -> Result<(), String> {
     if line != "POST /v1/chat/completions" {
         return Err(format!("the upstream was asked {line}"));
     }
-    let authorization = request.header("authorization");
-    if authorization != Some(&format!("Bearer {UPSTREAM_KEY}")) {
-        return Err(format!("the upstream was shown {authorization:?}"));
-    }
     let content_type = request.header("content-type").unwrap_or_default();
     if !content_type.starts_with("application/json") {
         return Err(format!(
@@ -32,6 +28,29 @@ pub(crate) fn check(request: &Request, streamed: bool) -> Result<(), String> {
     check_fields(&body, streamed)?;
     check_tools(&body)?;
     check_messages(&body["messages"])
+}
+
+/// Checks that the upstream was shown the key, or the headers that a case names instead.
+pub(crate) fn check_headers(
+    request: &Request,
+    expected: &BTreeMap<String, Option<String>>,
+) -> Result<(), String> {
+    let usual = BTreeMap::from([(
+        "authorization".to_owned(),
+        Some(format!("Bearer {UPSTREAM_KEY}")),
+    )]);
+    let expected = if expected.is_empty() {
+        &usual
+    } else {
+        expected
+    };
+    for (name, value) in expected {
+        let shown = request.header(name);
+        if shown != value.as_deref() {
+            return Err(format!("the upstream was shown {name}: {shown:?}"));
+        }
+    }
+    Ok(())
 }
 
 fn check_fields(body: &Value, streamed: bool) -> Result<(), String> {
@@ -71,6 +90,8 @@ fn check_tools(body: &Value) -> Result<(), String> {
     }
     match body.get("tool_choice") {
         None => Ok(()),
+        // For servers that know strings only.
+        Some(choice) if choice == "required" && names.len() == 1 => Ok(()),
         Some(choice) if names.contains(choice["function"]["name"].as_str().unwrap_or_default()) => {
             Ok(())
         }

@@ -100,7 +100,7 @@ async fn exchange(
     let judged = fold::fold(&reply, calls).and_then(|folded| {
         check_answer(exchange, &folded, mode)?;
         check_calls(&folded, fields)?;
-        check_upstream(exchange, &folded, mode, upstream)?;
+        check_upstream(case, exchange, &folded, mode, upstream)?;
         Ok(folded)
     });
     judged.map_err(|broken| {
@@ -194,6 +194,7 @@ fn check_calls(folded: &Value, fields: &Map<String, Value>) -> Result<(), String
 }
 
 fn check_upstream(
+    case: &Case,
     exchange: &Exchange,
     folded: &Value,
     mode: Mode,
@@ -216,6 +217,7 @@ fn check_upstream(
     for (round, request) in requests.iter().enumerate() {
         let told = |broken| format!("upstream request {round}: {broken}\n    {}", request.text());
         referee::check(request, mode.streamed).map_err(told)?;
+        referee::check_headers(request, &case.asked_headers).map_err(told)?;
         if let Some(expected) = exchange.asked.get(round) {
             pattern::matches(expected, Some(&request.json())).map_err(told)?;
         }

@@ -15,7 +15,19 @@ const AT_ONCE: usize = 4;
 
 /// Plays every case of a folder in the modes that `modes` gives for it.
 pub(crate) async fn walk(folder: &str, modes: fn(&Case) -> Vec<Mode>) {
-    let files = case_files(folder);
+    play_files(folder, case_files(folder), modes).await;
+}
+
+/// The same for upstreams that are all configured with some lines more.
+pub(crate) async fn walk_with(folder: &str, upstream: &str, modes: fn(&Case) -> Vec<Mode>) {
+    let mut files = case_files(folder);
+    for case in files.iter_mut().flat_map(|file| &mut file.cases) {
+        case.configure_upstream(upstream);
+    }
+    play_files(folder, files, modes).await;
+}
+
+async fn play_files(folder: &str, files: Vec<CaseFile>, modes: fn(&Case) -> Vec<Mode>) {
     let count: usize = files.iter().map(|file| file.cases.len()).sum();
     let failures: Vec<String> = futures_util::stream::iter(files)
         .map(|file| play_file(file, modes))

@@ -1,6 +1,6 @@
 //! Requests: what Handback does not act on reaches the upstream byte for byte (contract R4).
 
-use handback::upstream::Prompt;
+use handback::upstream::{Dialect, Prompt};
 use handback::wire::Raw;
 use handback::wire::raw::Members;
 use handback::wire::request::ChatRequest;
@@ -87,6 +87,7 @@ proptest! {
             tools: &offered,
             tool_choice: None,
             fields: &request.fields,
+            dialect: &Dialect::REFERENCE,
         };
         let body = prompt.render();
         let length = body.len();
