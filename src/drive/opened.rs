@@ -10,7 +10,7 @@ use super::identity::Origin;
 use super::order::Order;
 use crate::continuation::settings::OnLost;
 use crate::continuation::{Binding, Carry, is_sealed};
-use crate::turn::{Handback, History};
+use crate::turn::{Handback, History, is_bound, unbound};
 use crate::wire::refusal::excerpt;
 use crate::wire::{Code, Message, Refusal, Role};
 
@@ -30,6 +30,7 @@ impl Opened {
     pub(super) fn read(order: &mut Order) -> Result<Opened, Refusal> {
         let messages = std::mem::take(&mut order.messages);
         let order = &*order;
+        let messages = without_strangers(order, messages);
         let (mut agent, mut lost, mut origin) = (None, false, None);
         let first = active(order, &messages);
         let upstream = first
@@ -151,4 +152,29 @@ fn with_note(mut history: History) -> History {
         history.messages[last] = Message::tool(&id, name.as_deref().unwrap_or("tool"), &content);
     }
     history
+}
+
+/// The messages without provider fields of upstreams that nobody knows: a handback whose id does
+/// not open, since it was another agent's or is too old, does not say where it is from (contract
+/// U3). What the caller sends under ids that carry nothing is its own affair.
+fn without_strangers(order: &Order, messages: Vec<Message>) -> Vec<Message> {
+    let binding = Binding {
+        key: &order.key,
+        model: &order.model,
+    };
+    let now = clock::now_millis();
+    let is_stranger = |message: &Message| {
+        let mut sealed = message.calls.iter().filter(|call| is_sealed(&call.id));
+        let opens = |id| order.common.sealer.open(id, binding, now).is_ok();
+        // Few clients send provider fields back: for the others nothing is opened twice.
+        sealed.any(|call| is_bound(message) && !opens(&call.id))
+    };
+    let known = |message| {
+        if is_stranger(&message) {
+            unbound(message)
+        } else {
+            message
+        }
+    };
+    messages.into_iter().map(known).collect()
 }

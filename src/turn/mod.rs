@@ -55,6 +55,7 @@ pub use hidden::{Hidden, Resume};
 pub use history::{Handback, History};
 pub use input::{CallerResult, Input, Millis};
 pub use limits::{ArgumentPolicy, Limits};
+pub use round::{is_bound, unbound};
 pub use stopped::Stopped;
 
 use asking::Asking;

@@ -106,9 +106,9 @@ impl Round {
     }
 }
 
-/// A message without what binds it to its provider.
-pub(super) fn unbound(message: Message) -> Message {
-    if !binds_to_provider(&message) && !message.raw.get().contains("extra_content") {
+/// A message without what binds it to its provider (contract U3).
+pub fn unbound(message: Message) -> Message {
+    if !is_bound(&message) {
         return message;
     }
     let mut text = String::with_capacity(message.raw.get().len());
@@ -125,6 +125,11 @@ pub(super) fn unbound(message: Message) -> Message {
         raw: Raw::written(text),
         ..message
     }
+}
+
+/// Whether anything in a message or its calls may bind it to its provider.
+pub fn is_bound(message: &Message) -> bool {
+    binds_to_provider(message) || message.raw.get().contains("extra_content")
 }
 
 /// The calls of a message with nothing but what every upstream knows.

@@ -26,6 +26,7 @@ pub(crate) struct Setup {
     base_url: String,
     timeouts: Option<String>,
     keyless: bool,
+    moved: Option<String>,
     server: String,
     upstream: String,
     agent: String,
@@ -63,6 +64,12 @@ impl Setup {
     /// Leaves the gateway's own key for the upstream out.
     pub(crate) fn keyless(mut self) -> Self {
         self.keyless = true;
+        self
+    }
+
+    /// Serves the agent's model elsewhere, by an upstream of the further tables.
+    pub(crate) fn moved(mut self, upstream: &str) -> Self {
+        self.moved = Some(upstream.to_owned());
         self
     }
 
@@ -118,12 +125,13 @@ timeouts = {timeouts}
 {upstream}
 [[agents]]
 name = "{AGENT}"
-upstream = "model"
+upstream = "{served}"
 model = "{UPSTREAM_MODEL}"
 {agent}
 {tables}
 "#,
             server = self.server,
+            served = self.moved.as_deref().unwrap_or("model"),
             base_url = self.base_url,
             upstream = self.upstream,
             agent = self.agent,

@@ -3,10 +3,14 @@
 
 use serde_json::{Value, json};
 
-use super::{call, calling, closes, follow_up, kb, messages, result, says, setup, weather};
+use super::{
+    KEY, call, calling, closes, follow_up, kb, messages, result, says, sealed_with, setup, weather,
+    with,
+};
 use crate::harness::caller::Caller;
-use crate::harness::case::request;
+use crate::harness::case::{request, user};
 use crate::harness::gateway::{Gateway, Setup};
+use crate::harness::pattern;
 use crate::harness::upstream::Upstream;
 
 /// A message with what some providers bind to it.
@@ -94,5 +98,82 @@ async fn provider_fields_of_hidden_rounds_stay_with_their_rounds() {
                 result("call_1", "dry")
             ]
         );
+    }
+}
+
+/// What some providers bind to a message, by names that no other text of these tests has.
+const BOUND: [&str; 3] = ["The user asks for the weather.", "c2ln", "extra_content"];
+
+/// A second upstream with an agent of its own.
+fn second(upstream: &Upstream, dialect: &str) -> String {
+    format!(
+        "[[upstreams]]\nname = \"second\"\nbase_url = \"{}\"\ndialect = \"{dialect}\"\n\
+         [[agents]]\nname = \"other\"\nupstream = \"second\"\nmodel = \"m\"\n",
+        upstream.base_url()
+    )
+}
+
+#[tokio::test]
+async fn provider_fields_are_kept_from_another_agents_upstream_even_if_the_client_sends_them() {
+    let (one, two) = (Upstream::start().await, Upstream::start().await);
+    let setup = Setup::with_upstream(&one.base_url()).tables(&second(&two, "openai"));
+    let gateway = setup.start().await;
+    let caller = Caller::of(&gateway);
+    one.play([says(&thinking(calling(Some("Hm."), &[weather("call_1")])))]);
+    let message = caller.ask(&request(false)).await.folded()["message"].clone();
+    assert_eq!(
+        message["reasoning_content"],
+        "The user asks for the weather."
+    );
+    let body = follow_up(&request(false), &message, &["dry"]);
+    let answer = json!({"role": "assistant", "content": "It is dry."});
+    let mut body = with(&body, [answer, user("And now?")]);
+    for (model, upstream, sees) in [("other", &two, false), ("support", &one, true)] {
+        upstream.play([closes("done")]);
+        body["model"] = json!(model);
+        caller.ask(&body).await.folded();
+        let asked = upstream.only_request();
+        assert_eq!(messages(&asked).len(), 5, "{}", asked.text());
+        for bound in BOUND {
+            assert_eq!(asked.text().contains(bound), sees, "{}", asked.text());
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_moves_to_another_upstream_leaves_provider_fields_behind() {
+    let (one, two) = (Upstream::start().await, Upstream::start().await);
+    let seal = sealed_with(&[KEY]);
+    let before = Setup::with_upstream(&one.base_url()).tables(&seal);
+    one.play([says(&thinking(calling(None, &[weather("call_1")])))]);
+    let message = Caller::of(&before.start().await)
+        .ask(&request(false))
+        .await
+        .folded()["message"]
+        .clone();
+    let body = follow_up(&request(false), &message, &["dry"]);
+    for (dialect, stand_in) in [
+        ("openai", json!({})),
+        ("deepseek", json!({"reasoning_content": " "})),
+        (
+            "gemini",
+            json!({"tool_calls": [{"extra_content": {"google": {
+                "thought_signature": "skip_thought_signature_validator"
+            }}}]}),
+        ),
+    ] {
+        two.play([closes("done")]);
+        // The agent is the same, and served elsewhere.
+        let after = Setup::with_upstream(&one.base_url())
+            .tables(&second(&two, dialect).replace("\"other\"", "\"another\""))
+            .tables(&seal);
+        let after = after.moved("second").start().await;
+        let folded = Caller::of(&after).ask(&body).await.folded();
+        assert_eq!(folded["message"]["content"], "done", "{folded}");
+        let asked = two.only_request();
+        for bound in &BOUND[..2] {
+            assert!(!asked.text().contains(bound), "{}", asked.text());
+        }
+        pattern::matches(&stand_in, Some(&messages(&asked)[1])).expect(dialect);
     }
 }
