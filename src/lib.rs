@@ -42,6 +42,11 @@ pub mod turn;
 pub mod upstream;
 pub mod wire;
 
+/// The page's Rust is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/compatibility.md")]
+struct Compatibility;
+
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;

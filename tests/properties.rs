@@ -11,6 +11,7 @@ mod turns {
     pub(crate) mod properties {
         mod assembly;
         mod chunks;
+        mod dialects;
         mod fidelity;
         mod frames;
         mod history;
