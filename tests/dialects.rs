@@ -13,8 +13,8 @@ use std::path::Path;
 use handback::config::Config;
 use handback::upstream::dialect::{
     AfterResults, CallIds, DeveloperRole, Dialect, EmptyContent, EmptyParameters, KeyHeader,
-    MessageKeys, NamedChoice, ROWS, Reasoning, ResultContent, ResultName, ThoughtSignature,
-    TokenLimit, Words,
+    MessageKeys, NamedChoice, ROWS, Reasoning, ResultContent, ResultName, SchemaRefs, SchemaTypes,
+    ThoughtSignature, TokenLimit, Words,
 };
 use handback::upstream::settings::Source;
 
@@ -68,6 +68,8 @@ fn the_page_has_every_field_and_value() {
         ("token_limit", words(TokenLimit::CHOICES)),
         ("named_choice", words(NamedChoice::CHOICES)),
         ("empty_parameters", words(EmptyParameters::CHOICES)),
+        ("schema_refs", words(SchemaRefs::CHOICES)),
+        ("schema_types", words(SchemaTypes::CHOICES)),
         ("key_header", words(KeyHeader::CHOICES)),
     ];
     let fields: Vec<&str> = Dialect::REFERENCE.fields().map(|(name, _)| name).into();

@@ -2,8 +2,8 @@
 
 use crate::upstream::dialect::{
     AfterResults, CallIds, DEFAULT, DeveloperRole, Dialect, EmptyContent, EmptyParameters,
-    KeyHeader, MessageKeys, NamedChoice, ROWS, Reasoning, ResultContent, ResultName,
-    ThoughtSignature, TokenLimit, Words,
+    KeyHeader, MessageKeys, NamedChoice, ROWS, Reasoning, ResultContent, ResultName, SchemaRefs,
+    SchemaTypes, ThoughtSignature, TokenLimit, Words,
 };
 
 use super::item::Item;
@@ -39,6 +39,8 @@ fn override_fields(mut section: Section<'_>, dialect: &mut Dialect) {
         token_limit,
         named_choice,
         empty_parameters,
+        schema_refs,
+        schema_types,
         key_header,
     } = dialect;
     let from = &mut section;
@@ -79,6 +81,8 @@ fn override_fields(mut section: Section<'_>, dialect: &mut Dialect) {
         EmptyParameters::CHOICES,
         empty_parameters,
     );
+    choose(from, "schema_refs", SchemaRefs::CHOICES, schema_refs);
+    choose(from, "schema_types", SchemaTypes::CHOICES, schema_types);
     choose(from, "key_header", KeyHeader::CHOICES, key_header);
     section.done();
 }

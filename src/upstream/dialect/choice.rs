@@ -156,6 +156,27 @@ choice! {
 }
 
 choice! {
+    /// References in the schemas of tools.
+    SchemaRefs {
+        /// As sent: `$ref` and `$defs`.
+        AsSent = "as_sent",
+        /// Not understood: what is referred to stands in their place. One that leads into itself
+        /// becomes any object.
+        Inlined = "inlined",
+    }
+}
+
+choice! {
+    /// Lists of types in the schemas of tools.
+    SchemaTypes {
+        /// As sent.
+        AsSent = "as_sent",
+        /// Not understood: the first type that is not null.
+        Single = "single",
+    }
+}
+
+choice! {
     /// The header that carries the key.
     KeyHeader {
         /// `authorization: Bearer KEY`.

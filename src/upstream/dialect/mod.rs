@@ -22,12 +22,14 @@ mod fields;
 mod ids;
 mod messages;
 mod parts;
+mod schemas;
 mod table;
 mod tools;
 
 pub use choice::{
     AfterResults, CallIds, DeveloperRole, EmptyContent, EmptyParameters, KeyHeader, MessageKeys,
-    NamedChoice, Reasoning, ResultContent, ResultName, ThoughtSignature, TokenLimit, Words,
+    NamedChoice, Reasoning, ResultContent, ResultName, SchemaRefs, SchemaTypes, ThoughtSignature,
+    TokenLimit, Words,
 };
 pub use table::{DEFAULT, ROWS};
 
@@ -62,6 +64,10 @@ pub struct Dialect {
     pub named_choice: NamedChoice,
     /// `parameters` of functions that take none.
     pub empty_parameters: EmptyParameters,
+    /// References in the schemas of tools.
+    pub schema_refs: SchemaRefs,
+    /// Lists of types in the schemas of tools.
+    pub schema_types: SchemaTypes,
     /// The header that carries the key.
     pub key_header: KeyHeader,
 }
@@ -82,12 +88,14 @@ impl Dialect {
         token_limit: TokenLimit::AsSent,
         named_choice: NamedChoice::Object,
         empty_parameters: EmptyParameters::Object,
+        schema_refs: SchemaRefs::AsSent,
+        schema_types: SchemaTypes::AsSent,
         key_header: KeyHeader::Authorization,
     };
 
     /// Every field by its name, with its value as the configuration and the documentation write
     /// it.
-    pub fn fields(&self) -> [(&'static str, String); 14] {
+    pub fn fields(&self) -> [(&'static str, String); 16] {
         // Taken apart, so that a new field does not compile until it stands here.
         let Dialect {
             call_ids,
@@ -103,6 +111,8 @@ impl Dialect {
             token_limit,
             named_choice,
             empty_parameters,
+            schema_refs,
+            schema_types,
             key_header,
         } = self;
         [
@@ -119,6 +129,8 @@ impl Dialect {
             ("token_limit", token_limit.word().to_owned()),
             ("named_choice", named_choice.word().to_owned()),
             ("empty_parameters", empty_parameters.word().to_owned()),
+            ("schema_refs", schema_refs.word().to_owned()),
+            ("schema_types", schema_types.word().to_owned()),
             ("key_header", key_header.word().to_owned()),
         ]
     }

@@ -5,8 +5,8 @@
 
 use super::{
     AfterResults, CallIds, DeveloperRole, Dialect, EmptyContent, EmptyParameters, KeyHeader,
-    MessageKeys, NamedChoice, Reasoning, ResultContent, ResultName, ThoughtSignature, TokenLimit,
-    Words,
+    MessageKeys, NamedChoice, Reasoning, ResultContent, ResultName, SchemaRefs, SchemaTypes,
+    ThoughtSignature, TokenLimit, Words,
 };
 
 /// The family of an upstream that names none.
@@ -75,10 +75,14 @@ const DEEPSEEK: Dialect = Dialect {
 ///   for OBJECT type" (reported from 2024 to 2026); without `parameters` it is taken.
 /// - `thought_signature`: since Gemini 3 the first call of an answer bears a signature, and is
 ///   refused without it. Google documents one for histories that come from elsewhere.
+/// - `schema_refs`, `schema_types`: a declaration knows neither `$ref` nor `$defs`, and has one type
+///   in `type`; others are refused as unknown names or as lists (reported 2025).
 const GEMINI: Dialect = Dialect {
     result_name: ResultName::Filled,
     empty_parameters: EmptyParameters::Omitted,
     thought_signature: ThoughtSignature::Filled,
+    schema_refs: SchemaRefs::Inlined,
+    schema_types: SchemaTypes::Single,
     ..Dialect::REFERENCE
 };
 
@@ -115,9 +119,11 @@ const KIMI: Dialect = Dialect {
 /// - `developer_role`: most chat templates refuse or skip a role that they do not know.
 /// - `named_choice`: `tool_choice` is read as a string; an object is passed over and the model
 ///   decides.
+/// - `schema_types`: chat templates that print a type as a text fail on a list (reported 2026).
 const LLAMACPP: Dialect = Dialect {
     developer_role: DeveloperRole::System,
     named_choice: NamedChoice::Required,
+    schema_types: SchemaTypes::Single,
     ..Dialect::REFERENCE
 };
 
@@ -156,11 +162,13 @@ const MISTRAL: Dialect = Dialect {
 /// - `empty_content`: null was refused as an invalid content type (reported 2026).
 /// - `named_choice`: it passes over `tool_choice`; offered one tool only, the model can call no
 ///   other.
+/// - `schema_types`: as with llama.cpp.
 /// - `token_limit`: its list of fields has `max_tokens` only, and others are passed over.
 const OLLAMA: Dialect = Dialect {
     developer_role: DeveloperRole::System,
     empty_content: EmptyContent::Text,
     named_choice: NamedChoice::Required,
+    schema_types: SchemaTypes::Single,
     token_limit: TokenLimit::MaxTokens,
     ..Dialect::REFERENCE
 };

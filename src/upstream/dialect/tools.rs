@@ -1,6 +1,8 @@
 //! The tools that a request offers, and the choice among them.
 
-use super::{Dialect, EmptyParameters, NamedChoice};
+use serde_json::value::RawValue;
+
+use super::{Dialect, EmptyParameters, NamedChoice, SchemaRefs, SchemaTypes, schemas};
 use crate::wire::raw::{Members, Raw};
 use crate::wire::write::{ObjectWriter, with_member};
 
@@ -18,8 +20,7 @@ impl Dialect {
         choice: Option<&Raw>,
     ) -> Option<Offered> {
         let named = choice.filter(|_| self.named_choice == NamedChoice::Required);
-        let omit = self.empty_parameters == EmptyParameters::Omitted;
-        if named.is_none() && !omit {
+        if named.is_none() && !self.changes_parameters() {
             return None;
         }
         let wanted = named.and_then(|choice| function(choice.get())?.name());
@@ -27,21 +28,45 @@ impl Dialect {
             Some(name) => function(tool.get()).and_then(Function::name).as_ref() == Some(name),
             None => true,
         });
-        let sent = |tool: &&Raw| {
-            Some(tool)
-                .filter(|_| omit)
-                .and_then(|tool| without_parameters(tool.get()))
-        };
         let choice = match &wanted {
             Some(_) => Some(Raw::literal("\"required\"")),
             None => choice.cloned(),
         };
         Some(Offered {
             tools: offered
-                .map(|tool| sent(tool).unwrap_or_else(|| (*tool).clone()))
+                .map(|tool| self.tool(tool.get()).unwrap_or_else(|| (*tool).clone()))
                 .collect(),
             choice,
         })
+    }
+
+    fn changes_parameters(&self) -> bool {
+        self.empty_parameters != EmptyParameters::Object
+            || self.schema_refs != SchemaRefs::AsSent
+            || self.schema_types != SchemaTypes::AsSent
+    }
+
+    /// A definition with its parameters as they are sent; none if that is as they stand.
+    fn tool(&self, tool: &str) -> Option<Raw> {
+        let Function(function) = function(tool).filter(|_| self.changes_parameters())?;
+        let members = Members::parse(function).ok()?;
+        let parameters = members.get("parameters")?.get();
+        let omitted = self.empty_parameters == EmptyParameters::Omitted && takes_none(parameters);
+        let new = schemas::rewritten(parameters, self.schema_refs, self.schema_types);
+        if new.is_none() && !omitted {
+            return None;
+        }
+        let mut out = String::with_capacity(function.len());
+        let mut object = ObjectWriter::begin(&mut out);
+        for (key, value) in &members.0 {
+            match new.as_deref().filter(|_| key == "parameters") {
+                _ if omitted && key == "parameters" => {}
+                Some(new) => object.member(key, new),
+                None => object.member(key, value.get()),
+            }
+        }
+        object.end();
+        Some(Raw::written(with_member(tool, "function", &out)))
     }
 }
 
@@ -60,26 +85,18 @@ impl Function<'_> {
     }
 }
 
-/// The definition without `parameters` if these have no properties.
-fn without_parameters(tool: &str) -> Option<Raw> {
-    let Function(function) = function(tool)?;
-    let members = Members::parse(function).ok()?;
-    let parameters = Members::parse(members.get("parameters")?.get()).ok()?;
-    let properties = Members::parse(parameters.get("properties")?.get()).ok()?;
-    // A schema that says anything else says it for a reason.
-    let says_more = parameters.0.iter().any(|(key, _)| {
-        !["type", "properties", "required", "additionalProperties"].contains(&key.as_ref())
-    });
-    if says_more || !properties.0.is_empty() {
-        return None;
-    }
-    let mut out = String::with_capacity(function.len());
-    let mut object = ObjectWriter::begin(&mut out);
-    for (key, value) in &members.0 {
-        if key != "parameters" {
-            object.member(key, value.get());
-        }
-    }
-    object.end();
-    Some(Raw::written(with_member(tool, "function", &out)))
+/// Whether parameters have no properties, and say nothing else: what they say they say for a
+/// reason.
+fn takes_none(parameters: &str) -> bool {
+    const EMPTY: [&str; 4] = ["type", "properties", "required", "additionalProperties"];
+    Members::parse(parameters).is_ok_and(|members| {
+        let properties = members.get("properties").map(RawValue::get);
+        let none = properties.is_some_and(|text| {
+            Members::parse(text).is_ok_and(|properties| properties.0.is_empty())
+        });
+        none && members
+            .0
+            .iter()
+            .all(|(key, _)| EMPTY.contains(&key.as_ref()))
+    })
 }
