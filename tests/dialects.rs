@@ -8,7 +8,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use handback::config::Config;
 use handback::upstream::dialect::{
@@ -95,8 +94,7 @@ fn the_page_has_every_field_and_value() {
 
 /// The configurations on the page, each as a file of its own.
 fn examples() -> Vec<Config> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compatibility");
-    std::fs::create_dir_all(&folder).expect("a folder for tests");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let blocks = PAGE.split("```toml\n").skip(1);
     let texts = blocks.filter_map(|block| block.split("```").next());
     let load = |(nth, text): (usize, &str)| {
@@ -105,7 +103,7 @@ fn examples() -> Vec<Config> {
             "[[agents]]\nname = \"desk\"\nupstream = {}\nmodel = \"m\"\n",
             named.expect("an upstream")
         );
-        let path = folder.join(format!("{nth}.toml"));
+        let path = folder.path().join(format!("{nth}.toml"));
         std::fs::write(&path, format!("{text}\n{agent}")).expect("the file is written");
         let set = |name: &str| Some(name.to_owned());
         Config::load(&path, &set).expect("the example is right")
