@@ -58,13 +58,13 @@ use continuation::Sealer;
 use doors::admin::Operations;
 use doors::exchange::Shared;
 use doors::server::{self, ListenError, Signals};
-use drive::{Agent, Attempts, Common, Once, Roster, Use};
+use drive::{Agent, Attempts, Common, Once, Roster, Source, Use};
 use services::clock::Clock;
 use services::http::HttpService;
 use services::settings::Kind;
 use services::{Service, mcp};
 use telemetry::Metrics;
-use upstream::{OpenError, Upstream};
+use upstream::{Health, OpenError};
 
 /// Why the gateway does not run.
 #[derive(Debug, thiserror::Error)]
@@ -162,6 +162,8 @@ fn admin(
 struct Process {
     common: Arc<Common>,
     metrics: Metrics,
+    /// How each upstream does, by name.
+    health: HashMap<String, Arc<Health>>,
     /// The services that have one connection for the whole process, by name.
     services: HashMap<String, Arc<dyn Service>>,
     /// Their thread, if there is one; their connections end with it.
@@ -207,9 +209,12 @@ impl Process {
             once: Once::new(config.continuation.retry_window),
             attempts: Attempts::new(config.continuation.retry_window),
         });
+        let upstreams = config.upstreams.iter();
+        let health = upstreams.map(|upstream| (upstream.name.clone(), Arc::default()));
         Ok(Process {
             common,
             metrics,
+            health: health.collect(),
             services,
             _mcp: runtime,
         })
@@ -241,13 +246,25 @@ fn workers(
 
 /// Opens the upstreams and services of a configuration and puts its agents and teams before them.
 fn roster(config: &Config, process: &Process) -> Result<Roster, RunError> {
-    let mut upstreams: HashMap<&str, Arc<dyn Upstream>> = HashMap::new();
+    let mut upstreams: HashMap<&str, Source> = HashMap::new();
     for settings in &config.upstreams {
         let opened = upstream::open(settings).map_err(|source| RunError::Upstream {
             name: settings.name.clone(),
             source,
         })?;
-        upstreams.insert(&settings.name, opened);
+        let retries = match &settings.source {
+            upstream::settings::Source::Http(http) => http.retries,
+            upstream::settings::Source::Script(_) => 0,
+        };
+        let health = process.health.get(&settings.name).cloned();
+        let source = Source {
+            upstream: opened,
+            name: settings.name.clone(),
+            model: None,
+            retries,
+            health: health.unwrap_or_default(),
+        };
+        upstreams.insert(&settings.name, source);
     }
     let mut services = process.services.clone();
     for settings in &config.services {
@@ -260,7 +277,7 @@ fn roster(config: &Config, process: &Process) -> Result<Roster, RunError> {
         }
     }
     // The configuration has made sure that every name is there.
-    let served = |name: &str| upstreams.get(name).cloned();
+    let served = |name: &str, model: &str| Some(upstreams.get(name)?.with_model(model));
     let mut roster = Roster::builder(Arc::clone(&process.common));
     for agent in &config.agents {
         let used = agent.services.iter().filter_map(|pattern| {
@@ -270,10 +287,13 @@ fn roster(config: &Config, process: &Process) -> Result<Roster, RunError> {
                 service,
             })
         });
-        if let Some(upstream) = served(&agent.upstream) {
+        if let Some(source) = served(&agent.upstream, &agent.model) {
+            let fallbacks = agent.fallbacks.iter();
+            let fallbacks = fallbacks.filter_map(|next| served(&next.upstream, &next.model));
             roster.agent(Agent::new(
                 agent,
-                upstream,
+                source,
+                fallbacks.collect(),
                 used.collect(),
                 &process.metrics,
             ));
@@ -282,12 +302,16 @@ fn roster(config: &Config, process: &Process) -> Result<Roster, RunError> {
     for team in &config.teams {
         roster.team(&team.name, &team.lead, &team.members);
     }
-    if let Some((settings, upstream)) = config
+    if let Some((settings, source)) = config
         .passthrough
         .as_ref()
-        .and_then(|settings| Some((settings, served(&settings.upstream)?)))
+        .and_then(|settings| Some((settings, upstreams.get(&*settings.upstream)?)))
     {
-        roster.passthrough(Agent::passthrough(settings, upstream, &process.metrics));
+        roster.passthrough(Agent::passthrough(
+            settings,
+            source.clone(),
+            &process.metrics,
+        ));
     }
     Ok(roster.build())
 }

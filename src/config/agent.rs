@@ -86,9 +86,6 @@ pub(super) fn passthrough(
 
 fn fallbacks(item: &Item<'_>, upstreams: &Names) -> Option<Vec<Fallback>> {
     let items = item.list("{ upstream = \"...\", model = \"...\" }")?;
-    if !items.is_empty() {
-        item.idle();
-    }
     let fallback = |item: &Item<'_>| {
         let mut section = item.section()?;
         let upstream = section.require("upstream", "\"openai\"", |item| upstreams.refer(item));

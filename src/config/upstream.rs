@@ -81,7 +81,7 @@ fn http(section: &mut Section<'_>, url: &Item<'_>) -> Option<HttpSettings> {
     let api_key = key.and_then(|item| header_value(&item));
     let dialect = dialect(section);
     let timeouts = section.read("timeouts", |item| item.section().map(timeouts));
-    let retries = section.read("retries", retries);
+    let retries = section.read("retries", |item| item.number(0));
     let headers = section.read("headers", |item| {
         let reserved = reserved(auth, has_key, &dialect);
         item.section().map(|table| headers(&table, &reserved))
@@ -137,14 +137,6 @@ fn timeouts(mut section: Section<'_>) -> Timeouts {
     };
     section.done();
     timeouts
-}
-
-fn retries(item: &Item<'_>) -> Option<u32> {
-    let retries = item.number(0)?;
-    if retries > 0 {
-        item.idle();
-    }
-    Some(retries)
 }
 
 /// The headers that cannot be set: those of the request itself, and of its credentials.

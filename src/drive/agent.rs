@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use bytestring::ByteString;
-
 use super::settings::{AgentSettings, PassthroughSettings};
+use super::source::Source;
 use crate::services::Service;
 use crate::services::settings::{Glob, ServicePattern};
 use crate::telemetry::{AgentMetrics, Metrics};
 use crate::tools::ServiceTool;
 use crate::turn::ArgumentPolicy;
-use crate::upstream::Upstream;
 use crate::wire::Raw;
 use crate::wire::request::Field;
 
@@ -19,9 +17,6 @@ pub struct Agent {
     /// Its name for people, logs and metrics. All models of the pass-through share one, since
     /// callers can make up as many as they like.
     pub name: String,
-    /// The model as the upstream knows it; none for the pass-through, which passes the caller's
-    /// word on.
-    pub model: Option<ByteString>,
     /// What the model is told first.
     pub instructions: Option<String>,
     /// Request fields that are used where the caller sent none.
@@ -31,9 +26,9 @@ pub struct Agent {
     /// Whether `tool_choice` may be a string (contract R7).
     pub tool_choice_strings: bool,
     /// Where its model is served.
-    pub upstream: Arc<dyn Upstream>,
-    /// The name of that upstream.
-    pub upstream_name: String,
+    pub source: Source,
+    /// What is asked instead while that fails, in order (contract U5).
+    pub fallbacks: Vec<Source>,
     /// The services whose tools it may use.
     pub services: Vec<Use>,
     /// Where what it does is counted.
@@ -85,7 +80,8 @@ impl Agent {
     /// A configured agent.
     pub fn new(
         settings: &AgentSettings,
-        upstream: Arc<dyn Upstream>,
+        source: Source,
+        fallbacks: Vec<Source>,
         services: Vec<Use>,
         metrics: &Metrics,
     ) -> Agent {
@@ -98,16 +94,21 @@ impl Agent {
         });
         Agent {
             name: settings.name.clone(),
-            model: Some(settings.model.as_str().into()),
             instructions: settings.instructions.clone(),
             defaults: defaults.collect(),
             arguments: settings.arguments,
             tool_choice_strings: settings.tool_choice_strings,
-            upstream,
-            upstream_name: settings.upstream.clone(),
+            source,
+            fallbacks,
             services,
             metrics: metrics.agent(&settings.name),
         }
+    }
+
+    /// Its own source, 0, or one of its fallbacks.
+    pub(super) fn source(&self, nth: usize) -> &Source {
+        let fallback = nth.checked_sub(1).and_then(|nth| self.fallbacks.get(nth));
+        fallback.unwrap_or(&self.source)
     }
 
     /// The tools that its services offer now. Of two that have the same name for the model the
@@ -147,20 +148,15 @@ impl Agent {
     }
 
     /// What answers to every other name (contract R3).
-    pub fn passthrough(
-        settings: &PassthroughSettings,
-        upstream: Arc<dyn Upstream>,
-        metrics: &Metrics,
-    ) -> Agent {
+    pub fn passthrough(settings: &PassthroughSettings, source: Source, metrics: &Metrics) -> Agent {
         Agent {
             name: PASSTHROUGH.to_owned(),
-            model: None,
             instructions: None,
             defaults: Vec::new(),
             arguments: settings.arguments,
             tool_choice_strings: settings.tool_choice_strings,
-            upstream,
-            upstream_name: settings.upstream.clone(),
+            source,
+            fallbacks: Vec::new(),
             services: Vec::new(),
             metrics: metrics.agent(PASSTHROUGH),
         }

@@ -162,6 +162,7 @@ mod tests {
             calls: Vec::new(),
             replies: Arc::new(Replies::of(std::iter::empty())),
             said: 0,
+            source: 0,
             agent: String::new(),
             rounds: 1,
             seed: 0,

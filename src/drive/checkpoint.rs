@@ -32,6 +32,8 @@ pub(super) struct Checkpoint {
     pub(super) said: usize,
     /// The name of the agent that was active.
     pub(super) agent: String,
+    /// Which of its sources was asked.
+    pub(super) source: usize,
     pub(super) rounds: u32,
     pub(super) seed: u64,
     /// A tool with side effects was run in an earlier round.

@@ -26,6 +26,7 @@ mod order;
 mod roster;
 mod run;
 pub mod settings;
+mod source;
 mod team;
 mod watch;
 
@@ -36,4 +37,5 @@ pub use once::Once;
 pub use order::{Event, Failure, Mended, Order};
 pub use roster::{Common, Found, Roster};
 pub use run::Drive;
+pub use source::Source;
 pub use watch::TurnName;

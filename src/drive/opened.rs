@@ -35,7 +35,7 @@ impl Opened {
         let first = active(order, &messages);
         let upstream = first
             .as_ref()
-            .map_or(&order.agent.upstream_name, |agent| &agent.upstream_name);
+            .map_or(&order.agent.source.name, |agent| &agent.source.name);
         let history = History::restore(messages, |handback| match open(order, &handback) {
             Found::Nothing => Ok(None),
             Found::Carry(carry) => {

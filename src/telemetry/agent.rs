@@ -16,6 +16,33 @@ pub struct AgentMetrics {
     failed: Histogram,
     service_calls: IntCounterVec,
     service_durations: HistogramVec,
+    decisions: IntCounterVec,
+    upstream_errors: IntCounterVec,
+}
+
+/// What was decided about an upstream that failed (contract U5).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Decision {
+    /// The agent's next fallback is asked.
+    FellBack,
+    /// It answers again after a rest.
+    Recovered,
+    /// The request is made again.
+    Repeated,
+    /// It is left alone for a while.
+    Rests,
+}
+
+impl Decision {
+    /// The word for logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Decision::FellBack => "fell_back",
+            Decision::Recovered => "recovered",
+            Decision::Repeated => "repeated",
+            Decision::Rests => "rests",
+        }
+    }
 }
 
 /// How a round ended.
@@ -66,6 +93,8 @@ impl Metrics {
             failed: rounds(RoundOutcome::Failed),
             service_calls: self.service_calls.clone(),
             service_durations: self.service_durations.clone(),
+            decisions: self.decisions.clone(),
+            upstream_errors: self.upstream_errors.clone(),
         }
     }
 }
@@ -79,6 +108,17 @@ impl AgentMetrics {
             RoundOutcome::Failed => &self.failed,
         };
         series.observe(duration.as_secs_f64());
+    }
+
+    /// Something was decided about an upstream.
+    pub fn decided(&self, upstream: &str, decision: Decision) {
+        let labels = [&*self.agent, upstream, decision.as_str()];
+        self.decisions.with_label_values(&labels).inc();
+    }
+
+    /// A model request failed that was not the last.
+    pub fn upstream_error(&self, kind: &str) {
+        self.upstream_errors.with_label_values(&[kind]).inc();
     }
 
     /// A call of a service tool is over.

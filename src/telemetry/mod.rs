@@ -11,7 +11,7 @@ mod agent;
 mod lines;
 mod log;
 
-pub use agent::{AgentMetrics, RoundOutcome, ServiceCall};
+pub use agent::{AgentMetrics, Decision, RoundOutcome, ServiceCall};
 pub use lines::LogLines;
 pub use log::log;
 
@@ -30,6 +30,8 @@ pub struct Metrics {
     pub durations: HistogramVec,
     /// Model requests that failed, by kind of failure.
     pub upstream_errors: IntCounterVec,
+    /// What was decided about upstreams that failed, by agent, upstream and decision.
+    decisions: IntCounterVec,
     /// Requests that are being answered.
     pub in_flight: IntGauge,
     /// Durations of rounds, by agent and outcome.
@@ -73,6 +75,12 @@ impl Metrics {
                 "handback_upstream_errors_total",
                 "Model requests that failed, by kind.",
                 &["kind"],
+            )?,
+            decisions: counters(
+                &new,
+                "handback_upstream_decisions_total",
+                "Decisions about upstreams that failed (repeated, fell_back, rests, recovered) by agent and upstream.",
+                &["agent", "upstream", "decision"],
             )?,
             in_flight: registered(
                 &new,

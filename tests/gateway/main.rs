@@ -14,6 +14,7 @@ mod strictness;
 mod wire;
 
 mod requests;
+mod resilience;
 
 mod dialects;
 

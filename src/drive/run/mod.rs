@@ -3,6 +3,7 @@
 //! Invariant: whatever is said to the caller was asked for by the engine, or was said by an earlier
 //! attempt at the same request.
 
+mod again;
 mod model;
 mod retry;
 mod services;
@@ -33,6 +34,7 @@ use crate::upstream::{self, Prompt};
 use crate::wire::request::Field;
 use crate::wire::{Raw, Refusal};
 
+use again::Course;
 use model::Model;
 use services::offered;
 
@@ -49,6 +51,8 @@ pub struct Drive {
     team: Option<Arc<Team>>,
     /// Its tools, as they were offered last.
     bound: Vec<Bound>,
+    /// Where its model is asked.
+    course: Course,
     /// Those of the agent that handed over in this round.
     former: Vec<Bound>,
     calls: Calls,
@@ -122,6 +126,7 @@ impl Drive {
             agent,
             team: order.team,
             bound,
+            course: Course::default(),
             former: Vec::new(),
             calls: Calls::default(),
             common: order.common,
@@ -191,11 +196,22 @@ impl Drive {
                     if let Some(outcome) = watch::round_outcome(&input) {
                         self.watch.end(outcome);
                     }
-                    input?
+                    match input {
+                        Ok(input) => input,
+                        Err(error) => {
+                            self.failed(error)?;
+                            continue;
+                        }
+                    }
                 }
                 reply = self.calls.next(), if !self.calls.is_idle() => reply,
                 () = &mut self.time => Input::TimeUp,
             };
+            match input {
+                Input::Delta(_) => self.answers(),
+                Input::AnswerEnded => self.course.arrived(),
+                _ => {}
+            }
             self.feed(input);
         }
     }
@@ -232,7 +248,7 @@ impl Drive {
             version: CARRY_VERSION,
             sealed_at: clock::now_millis(),
             agent: self.agent.name.clone(),
-            upstream: self.agent.upstream_name.clone(),
+            upstream: self.agent.source(self.course.source).name.clone(),
             hidden: hidden.with_sealed(&first.id),
         };
         let binding = Binding {
@@ -257,31 +273,34 @@ impl Drive {
         self.rounds = ask.round;
         self.watch.begin(ask.round, &self.agent);
         self.former.clear();
+        let source = self.agent.source(self.course.source);
+        if let Err(rest) = source.health.admit() {
+            let seconds = rest.as_secs();
+            self.model = Model::Failed(Box::new(upstream::Error::Resting { seconds }));
+            return;
+        }
+        let model = source.model.as_ref().unwrap_or(&self.named);
         let tools: Vec<&Raw> = match self.turn.catalogue() {
             Some(catalogue) => catalogue.offered(ask.offer).collect(),
             None => Vec::new(),
         };
         let fields = with_defaults(&self.fields, &self.agent.defaults);
         let prompt = Prompt {
-            model: self.agent.model.as_deref().unwrap_or(&self.named),
+            model,
             instructions: self.agent.instructions.as_deref(),
             messages: self.turn.messages(),
             tools: &tools,
             tool_choice: ask.choice.as_ref(),
             fields: &fields,
-            dialect: self.agent.upstream.dialect(),
+            dialect: source.upstream.dialect(),
         };
         let request = upstream::Request {
-            model: self
-                .agent
-                .model
-                .clone()
-                .unwrap_or_else(|| self.named.clone()),
+            model: model.clone(),
             body: prompt.render(),
             authorization: self.authorization.clone(),
             seed: self.seed.wrapping_add(u64::from(ask.round)),
             created: clock::now_seconds(),
         };
-        self.model = Model::Asked(self.agent.upstream.ask(request));
+        self.model = Model::Asked(source.upstream.ask(request));
     }
 }

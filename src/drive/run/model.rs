@@ -1,5 +1,10 @@
 //! The model request under way.
 
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::time::Sleep;
+
 use crate::turn::Input;
 use crate::upstream::{self, Answer, Asked};
 
@@ -7,12 +12,19 @@ use crate::upstream::{self, Answer, Asked};
 pub(super) enum Model {
     Answering(Box<Answer>),
     Asked(Asked),
+    /// It was not made at all.
+    Failed(Box<upstream::Error>),
+    /// It is to be made again when this time is over.
+    Pausing(Pin<Box<Sleep>>),
     Silent,
 }
 
 impl Model {
-    /// What the model does next. A request that failed is reported as such to the caller of the
-    /// drive; the turn ends with it.
+    pub(super) fn pausing(time: Duration) -> Model {
+        Model::Pausing(Box::pin(tokio::time::sleep(time)))
+    }
+
+    /// What the model does next.
     pub(super) async fn input(&mut self) -> Result<Input, upstream::Error> {
         loop {
             match self {
@@ -23,6 +35,19 @@ impl Model {
                     }
                     *self = Model::Silent;
                     return Ok(Input::AnswerEnded);
+                }
+                Model::Failed(_) => {
+                    let failed = std::mem::replace(self, Model::Silent);
+                    if let Model::Failed(error) = failed {
+                        return Err(*error);
+                    }
+                }
+                Model::Pausing(time) => {
+                    time.as_mut().await;
+                    *self = Model::Silent;
+                    return Ok(Input::AskedAgain {
+                        other_upstream: false,
+                    });
                 }
                 Model::Silent => std::future::pending().await,
             }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::Drive;
+use super::again::Course;
 use crate::drive::attempt::{Attempt, Beginning};
 use crate::drive::checkpoint::Checkpoint;
 use crate::drive::once::Replies;
@@ -54,6 +55,7 @@ impl Drive {
             self.bound = agent.tools();
             self.agent = agent;
         }
+        self.course = Course::from(checkpoint.source);
         self.turn = checkpoint.turn;
         self.watch.resume(self.turn.id());
         self.rounds = checkpoint.rounds;
@@ -82,6 +84,7 @@ impl Drive {
             calls,
             said: attempt.said(),
             agent: self.agent.name.clone(),
+            source: self.course.source,
             rounds: self.rounds,
             seed: self.seed,
             wrote: self.calls.wrote,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Drive;
+use super::again::Course;
 use crate::drive::agent::{Agent, Bound};
 use crate::drive::calls::Job;
 use crate::drive::team::Team;
@@ -54,7 +55,7 @@ impl Drive {
 
     /// Hands the conversation to a member of the team: whoever is asked next is another.
     fn transfer(&mut self, call: &ServiceCall, target: Arc<Agent>) {
-        let other_upstream = target.upstream_name != self.agent.upstream_name;
+        let other_upstream = target.source.name != self.agent.source(self.course.source).name;
         let bound = std::mem::replace(&mut self.bound, target.tools());
         if self.former.is_empty() {
             self.former = bound;
@@ -71,6 +72,7 @@ impl Drive {
             "conversation transferred"
         );
         self.agent = target;
+        self.course = Course::default();
         self.feed(Input::Transferred {
             services,
             arguments,

@@ -27,6 +27,7 @@ pub(crate) struct Setup {
     timeouts: Option<String>,
     keyless: bool,
     moved: Option<String>,
+    retries: u32,
     server: String,
     upstream: String,
     agent: String,
@@ -64,6 +65,12 @@ impl Setup {
     /// Leaves the gateway's own key for the upstream out.
     pub(crate) fn keyless(mut self) -> Self {
         self.keyless = true;
+        self
+    }
+
+    /// How often a model request is repeated; never otherwise.
+    pub(crate) fn retries(mut self, retries: u32) -> Self {
+        self.retries = retries;
         self
     }
 
@@ -120,7 +127,7 @@ listen = "127.0.0.1:0"
 name = "model"
 base_url = "{base_url}"
 {api_key}
-retries = 0
+retries = {retries}
 timeouts = {timeouts}
 {upstream}
 [[agents]]
@@ -131,6 +138,7 @@ model = "{UPSTREAM_MODEL}"
 {tables}
 "#,
             server = self.server,
+            retries = self.retries,
             served = self.moved.as_deref().unwrap_or("model"),
             base_url = self.base_url,
             upstream = self.upstream,

@@ -7,6 +7,7 @@ mod bounds;
 mod branches;
 mod chains;
 mod continuations;
+mod fallbacks;
 mod faults;
 mod internal;
 mod killed;

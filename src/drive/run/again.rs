@@ -1,0 +1,135 @@
+//! What becomes of a model request that failed: it is repeated, made elsewhere, or the end of the
+//! turn (contract U5).
+//!
+//! Invariant: nothing is asked again once a word of the answer is with the caller. Rounds that
+//! were run stay run: what is made again is the one request that failed.
+
+use std::time::Duration;
+
+use super::{Drive, Model};
+use crate::drive::order::Failure;
+use crate::telemetry::Decision;
+use crate::turn::Input;
+use crate::upstream::health::Verdict;
+use crate::upstream::{Again, Error};
+
+/// The pause before a first repetition; each further one is twice as long.
+const PAUSE: Duration = Duration::from_millis(250);
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+/// The longest that an upstream is waited for that says how long it wants to be left alone. If it
+/// wants more, its answer is the caller's, who can wait better.
+const LONGEST_WISH: Duration = Duration::from_secs(15);
+
+/// Who is asked, and how often it has been.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Course {
+    /// The agent's source: 0 for its own upstream, then its fallbacks. It holds for the rest of
+    /// the turn's request, so that provider fields of a round meet the upstream they are from.
+    pub(super) source: usize,
+    /// Repetitions of the request under way.
+    repeats: u32,
+}
+
+impl Course {
+    /// From a source on.
+    pub(super) fn from(source: usize) -> Course {
+        Course { source, repeats: 0 }
+    }
+
+    /// An answer is complete.
+    pub(super) fn arrived(&mut self) {
+        self.repeats = 0;
+    }
+}
+
+impl Drive {
+    /// Goes on after a model request that failed, or gives up with its error.
+    pub(super) fn failed(&mut self, error: Error) -> Result<(), Failure> {
+        self.model = Model::Silent;
+        let source = self.agent.source(self.course.source);
+        if error.is_sickness()
+            && let Verdict::Rests(time) = source.health.failed()
+        {
+            self.decided(Decision::Rests, &error, time);
+        }
+        if !self.turn.may_ask_again() || error.again() == Again::Nowhere {
+            return Err(error.into());
+        }
+        if error.again() == Again::Here
+            && self.course.repeats < source.retries
+            && let Some(pause) = pause(self.course.repeats, error.retry_after())
+            && source.health.may_repeat()
+        {
+            self.decided(Decision::Repeated, &error, pause);
+            self.course.repeats += 1;
+            self.model = Model::pausing(pause);
+            return Ok(());
+        }
+        let next = self.course.source + 1;
+        if next > self.agent.fallbacks.len() {
+            return Err(error.into());
+        }
+        self.decided(Decision::FellBack, &error, Duration::ZERO);
+        let other_upstream = self.agent.source(next).name != source.name;
+        self.course = Course::from(next);
+        self.feed(Input::AskedAgain { other_upstream });
+        Ok(())
+    }
+
+    /// The upstream has begun to answer.
+    pub(super) fn answers(&self) {
+        let source = self.agent.source(self.course.source);
+        if source.health.succeeded() {
+            self.agent
+                .metrics
+                .decided(&source.name, Decision::Recovered);
+            tracing::info!(upstream = source.name, "the upstream answers again");
+        }
+    }
+
+    /// One line and one count for each decision.
+    fn decided(&self, decision: Decision, error: &Error, pause: Duration) {
+        let source = self.agent.source(self.course.source);
+        self.agent.metrics.decided(&source.name, decision);
+        self.agent.metrics.upstream_error(error.kind());
+        tracing::warn!(
+            agent = self.agent.name,
+            upstream = source.name,
+            round = self.rounds,
+            kind = error.kind(),
+            upstream_status = error.status(),
+            decision = decision.as_str(),
+            pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
+            "model request failed"
+        );
+    }
+}
+
+/// How long to wait before a repetition, with a share of chance so that those who failed together
+/// do not come back together; `None` if the upstream wants more time than there is.
+fn pause(repeats: u32, wish: Option<Duration>) -> Option<Duration> {
+    let usual = PAUSE.saturating_mul(1 << repeats.min(8)).min(LONGEST_PAUSE);
+    let chance = rand::random_range(0.5..=1.0);
+    match wish {
+        None => Some(usual.mul_f64(chance)),
+        Some(wish) if wish <= LONGEST_WISH => Some(wish + usual.mul_f64(chance) / 2),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_within_bounds_and_honour_wishes() {
+        for repeats in 0..40 {
+            let pause = pause(repeats, None).unwrap();
+            assert!(pause >= PAUSE / 2 && pause <= LONGEST_PAUSE, "{pause:?}");
+        }
+        let wish = Duration::from_secs(3);
+        assert!(pause(0, Some(wish)).unwrap() >= wish);
+        assert_eq!(pause(0, Some(LONGEST_WISH * 2)), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! An upstream that fails in the middle of a turn: what was run stays run (contract U5).
+
+use serde_json::json;
+
+use super::{call, calling, closes, kb, messages, says, setup};
+use crate::harness::caller::Caller;
+use crate::harness::case::request;
+use crate::harness::script::Answer;
+use crate::harness::service::result;
+use crate::harness::upstream::Upstream;
+
+#[tokio::test]
+async fn a_hidden_round_is_not_run_again_when_the_next_fails() {
+    let (upstream, spare, service) = (Upstream::start().await, Upstream::start().await, kb().await);
+    let further = format!(
+        "[[upstreams]]\nname = \"spare\"\nbase_url = \"{}\"\nretries = 0\n",
+        spare.base_url()
+    );
+    let gateway = setup(&upstream, &service)
+        .retries(1)
+        .agent("fallbacks = [{ upstream = \"spare\", model = \"spare-model\" }]\n")
+        .tables(&further)
+        .start()
+        .await;
+    service.tool("save").play([result(&json!({"saved": true}))]);
+    let mut hidden = calling(Some("One moment. "), &[call("s1", "save", "{\"q\":1}")]);
+    hidden["reasoning_content"] = json!("It has to be saved.");
+    let fails =
+        Answer::json(503, &json!({"error": {"message": "busy"}})).header("retry-after", "0");
+    upstream.play([says(&hidden), fails]);
+    spare.play([
+        says(&calling(None, &[call("s2", "look", "{}")])),
+        closes("Saved."),
+    ]);
+
+    let folded = Caller::of(&gateway).ask(&request(true)).await.folded();
+
+    assert_eq!(folded["message"]["content"], "One moment. Saved.");
+    assert_eq!((service.calls("save"), service.calls("look")), (1, 1));
+    assert_eq!(
+        upstream.requests().len(),
+        3,
+        "one round, and a request that was repeated"
+    );
+    let [second, third] = &spare.requests()[..] else {
+        panic!("{} requests to the spare", spare.requests().len());
+    };
+    assert_eq!(second.json()["model"], "spare-model");
+    let asked = messages(second);
+    assert_eq!(asked[1]["tool_calls"][0]["id"], "s1");
+    assert!(asked[1].get("reasoning_content").is_none(), "{}", asked[1]);
+    assert_eq!(
+        messages(third)[..3],
+        asked[..3],
+        "the rest of the turn stays with the spare"
+    );
+}
