@@ -10,9 +10,9 @@ use super::identity::Origin;
 use super::order::Order;
 use crate::continuation::settings::OnLost;
 use crate::continuation::{Binding, Carry, is_sealed};
-use crate::turn::{Handback, History, is_bound, unbound};
+use crate::turn::{Conversation, Hidden, History};
 use crate::wire::refusal::excerpt;
-use crate::wire::{Code, Message, Refusal, Role};
+use crate::wire::{Code, Message, Refusal};
 
 /// A history with its hidden parts in their places.
 pub(super) struct Opened {
@@ -25,110 +25,87 @@ pub(super) struct Opened {
     pub(super) handback: Option<Origin>,
 }
 
+/// What an id carried.
+struct Held {
+    id: ByteString,
+    carry: Carry,
+}
+
+impl AsRef<Hidden> for Held {
+    fn as_ref(&self) -> &Hidden {
+        &self.carry.hidden
+    }
+}
+
 impl Opened {
     /// Reads the conversation of an order.
     pub(super) fn read(order: &mut Order) -> Result<Opened, Refusal> {
         let messages = std::mem::take(&mut order.messages);
         let order = &*order;
-        let messages = without_strangers(order, messages);
-        let (mut agent, mut lost, mut origin) = (None, false, None);
-        let first = active(order, &messages);
-        let upstream = first
-            .as_ref()
-            .map_or(&order.agent.source.name, |agent| &agent.source.name);
-        let history = History::restore(messages, |handback| match open(order, &handback) {
-            Found::Nothing => Ok(None),
-            Found::Carry(carry) => {
-                if handback.frontier {
-                    agent.clone_from(&first);
-                    origin = sealed_id(&handback).map(|id| Origin::of_handback(id));
-                }
-                let own = carry.upstream == *upstream;
-                Ok(Some(if own {
-                    carry.hidden
-                } else {
-                    carry.hidden.unbound()
-                }))
+        let (mut lost, mut strangers) = (None, false);
+        let mut conversation = Conversation::read(messages, |handback| {
+            let id = handback.ids.iter().find(|id| is_sealed(id))?;
+            let held = open(order, id);
+            strangers = strangers || held.is_none();
+            if held.is_none() && handback.frontier {
+                lost = Some(refusal(id, handback.at));
             }
-            Found::Lost if handback.frontier && order.common.on_lost == OnLost::Fail => {
-                Err(refusal(&handback))
-            }
-            Found::Lost => {
-                lost = lost || handback.frontier;
-                Ok(None)
+            held
+        });
+        // One that does not open, since it was another agent's or is too old, does not say where
+        // it is from (contract U3). What comes under ids that carry nothing is the caller's affair.
+        if strangers {
+            conversation.unbind(|id| is_sealed(id));
+        }
+        let due = conversation.due();
+        let handback = due.map(|held| Origin::of_handback(&held.id));
+        // In a team the agent that handed back goes on, whoever is asked first.
+        let agent = order.team.as_ref().zip(due);
+        let agent = agent.and_then(|(team, held)| team.agent(&held.carry.agent).cloned());
+        let upstream = &agent.as_ref().unwrap_or(&order.agent).source.name;
+        let history = conversation.settle(|Held { carry, .. }| {
+            if carry.upstream == *upstream {
+                carry.hidden
+            } else {
+                carry.hidden.unbound()
             }
         })?;
-        let history = if lost { with_note(history) } else { history };
-        Ok(Opened {
-            history,
-            agent,
-            lost,
-            handback: origin,
-        })
+        match lost {
+            Some(refusal) if order.common.on_lost == OnLost::Fail => Err(refusal),
+            lost => Ok(Opened {
+                lost: lost.is_some(),
+                history: if lost.is_some() {
+                    with_note(history)
+                } else {
+                    history
+                },
+                agent,
+                handback,
+            }),
+        }
     }
 }
 
-/// The member of a team that the last handback of a conversation names, whoever is asked first.
-fn active(order: &Order, messages: &[Message]) -> Option<Arc<Agent>> {
-    let team = order.team.as_ref()?;
-    // Only a handback that still waits for its results: a later answer ended the turn.
-    let last = messages
-        .iter()
-        .rfind(|message| message.role == Role::Assistant)?;
-    let ids = last.calls.iter().map(|call| &call.id).collect();
-    match open(
-        order,
-        &Handback {
-            ids,
-            frontier: true,
-            at: 0,
-        },
-    ) {
-        Found::Carry(carry) => team.agent(&carry.agent).cloned(),
-        _ => None,
-    }
-}
-
-enum Found {
-    Carry(Box<Carry>),
-    Lost,
-    Nothing,
-}
-
-fn open(order: &Order, handback: &Handback<'_>) -> Found {
-    let Some(id) = sealed_id(handback) else {
-        return Found::Nothing;
-    };
+/// What an id carries, if it opens for this caller and model.
+fn open(order: &Order, id: &ByteString) -> Option<Held> {
     let binding = Binding {
         key: &order.key,
         model: &order.model,
     };
-    match order.common.sealer.open(id, binding, clock::now_millis()) {
-        Ok(mut carry) => {
-            carry.hidden = carry.hidden.under_sealed(id);
-            Found::Carry(Box::new(carry))
-        }
-        Err(_) => Found::Lost,
-    }
+    let now = clock::now_millis();
+    let mut carry = order.common.sealer.open(id, binding, now).ok()?;
+    carry.hidden = carry.hidden.under_sealed(id);
+    let id = id.clone();
+    Some(Held { id, carry })
 }
 
-/// The id of a handback that carries its hidden part.
-fn sealed_id<'a>(handback: &Handback<'a>) -> Option<&'a ByteString> {
-    handback.ids.iter().copied().find(|id| is_sealed(id))
-}
-
-fn refusal(handback: &Handback<'_>) -> Refusal {
-    let id = sealed_id(handback).map_or("", |id| &**id);
+/// Says which id was to carry something, and does not open.
+fn refusal(id: &str, at: usize) -> Refusal {
     let message = format!(
-        "the call {:?} of messages[{}] came back altered, too late, or with another key or model, and what it carries is lost; send tool_call ids back unchanged, or begin the turn anew",
-        excerpt(id),
-        handback.at
+        "the call {:?} of messages[{at}] came back altered, too late, or with another key or model, and what it carries is lost; send tool_call ids back unchanged, or begin the turn anew",
+        excerpt(id)
     );
-    Refusal::at(
-        Code::ContinuationLost,
-        format!("messages[{}]", handback.at),
-        message,
-    )
+    Refusal::at(Code::ContinuationLost, format!("messages[{at}]"), message)
 }
 
 /// Tells the model that it has forgotten something, in the last result that it gets.
@@ -152,29 +129,4 @@ fn with_note(mut history: History) -> History {
         history.messages[last] = Message::tool(&id, name.as_deref().unwrap_or("tool"), &content);
     }
     history
-}
-
-/// The messages without provider fields of upstreams that nobody knows: a handback whose id does
-/// not open, since it was another agent's or is too old, does not say where it is from (contract
-/// U3). What the caller sends under ids that carry nothing is its own affair.
-fn without_strangers(order: &Order, messages: Vec<Message>) -> Vec<Message> {
-    let binding = Binding {
-        key: &order.key,
-        model: &order.model,
-    };
-    let now = clock::now_millis();
-    let is_stranger = |message: &Message| {
-        let mut sealed = message.calls.iter().filter(|call| is_sealed(&call.id));
-        let opens = |id| order.common.sealer.open(id, binding, now).is_ok();
-        // Few clients send provider fields back: for the others nothing is opened twice.
-        sealed.any(|call| is_bound(message) && !opens(&call.id))
-    };
-    let known = |message| {
-        if is_stranger(&message) {
-            unbound(message)
-        } else {
-            message
-        }
-    };
-    messages.into_iter().map(known).collect()
 }

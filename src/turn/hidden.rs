@@ -13,12 +13,11 @@ use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 
 use super::core::Core;
+use super::edits;
 use super::notes;
-use super::pairing;
 use super::round::{self, Reply, Round, RoundCall};
-use crate::wire::message::CallHead;
-use crate::wire::raw::{Members, Raw};
-use crate::wire::{Call, Message, Role};
+use super::said;
+use crate::wire::Message;
 
 /// The hidden part of one request that ended with a handback.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,6 +123,17 @@ impl Hidden {
         }
     }
 
+    /// The ids under which the caller knows the calls of the handback.
+    pub(super) fn visible_ids(&self) -> impl Iterator<Item = &ByteString> {
+        let calls = self.round.calls.iter();
+        calls.filter_map(|call| call.visible.as_ref())
+    }
+
+    /// All text that the caller was given with the handback, escaped.
+    pub(super) fn said(&self) -> &str {
+        &self.said
+    }
+
     /// The turn that it belongs to: handbacks of one turn bring each other's replies.
     pub(super) fn turn(&self) -> u64 {
         self.turn
@@ -137,16 +147,19 @@ impl Hidden {
     /// Writes the hidden messages and the handback again. Gives the round if parked calls of it
     /// are to be run, and the caller's results in it.
     pub(super) fn restore(self, visible: &Visible<'_>, out: &mut Vec<Message>) -> Option<Round> {
-        let edited = !self.is_said(&visible.message);
+        let edited = !said::is_said(&self.said, &visible.message);
         let mut messages = self.messages;
         if edited {
             // The caller's text stands for all that was said, so it is said once.
-            messages = messages.into_iter().map(without_text).collect();
+            messages = messages
+                .into_iter()
+                .map(said::without_text_of_model)
+                .collect();
         }
         out.extend(messages);
         let answered = visible.results.iter().any(Option::is_some);
         let due = visible.due && answered;
-        let merged = merge(self.round, visible, edited);
+        let merged = edits::merge(self.round, visible, edited);
         let mut calls = merged.calls;
         let mut replies = visible.parked.unwrap_or_default().iter();
         for call in &mut calls {
@@ -200,149 +213,12 @@ impl Hidden {
             service_calls: self.service_calls,
         }
     }
-
-    /// Whether the message says what the caller was given, or nothing.
-    fn is_said(&self, message: &Message) -> bool {
-        let given: String = serde_json::from_str(&format!("\"{}\"", self.said)).unwrap_or_default();
-        let sent = message
-            .field("content")
-            .map(|content| plain(&content))
-            .unwrap_or_default();
-        sent.trim().is_empty() || sent.trim() == given.trim()
-    }
 }
 
-/// The text of a content, its parts joined.
-fn plain(content: &Raw) -> String {
-    if let Some(text) = content.text() {
-        return text.into_owned();
+impl AsRef<Hidden> for Hidden {
+    fn as_ref(&self) -> &Hidden {
+        self
     }
-    let parts: Vec<&serde_json::value::RawValue> =
-        serde_json::from_str(content.get()).unwrap_or_default();
-    let text = |part: &serde_json::value::RawValue| {
-        serde_json::from_str::<String>(Members::parse(part.get()).ok()?.get("text")?.get()).ok()
-    };
-    parts.into_iter().filter_map(text).collect()
-}
-
-fn without_text(message: Message) -> Message {
-    if message.role != Role::Assistant {
-        return message;
-    }
-    let raw = Raw::written(message.text_with("content", "null"));
-    Message { raw, ..message }
-}
-
-/// The handback as it is to be shown: the original, but for what the caller changed.
-fn merge(original: Round, visible: &Visible<'_>, text_edited: bool) -> Round {
-    let sent = sent_calls(&visible.message);
-    let mut edited = text_edited;
-    let mut calls: Vec<RoundCall> = Vec::with_capacity(original.calls.len());
-    for mut call in original.calls {
-        let Some(id) = &call.visible else {
-            calls.push(call);
-            continue;
-        };
-        // A call that the caller took out is not shown.
-        let Some(at) = visible.message.calls.iter().position(|sent| sent.id == *id) else {
-            edited = true;
-            continue;
-        };
-        if let Some(sent) = sent.get(at).filter(|sent| !is_same(sent, &call.call)) {
-            call.call = Call {
-                id: call.call.id,
-                extra: Vec::new(),
-                ..sent.clone()
-            };
-            edited = true;
-        }
-        let result = visible.results.get(at).cloned().flatten();
-        call.result = result.map(|message| Reply::of_caller(&message, &call.call.id));
-        calls.push(call);
-    }
-    // One that it put in is its own.
-    let hidden: Vec<ByteString> = calls
-        .iter()
-        .filter(|call| call.visible.is_none())
-        .map(|call| call.call.id.clone())
-        .collect();
-    for (at, head) in visible.message.calls.iter().enumerate() {
-        if calls
-            .iter()
-            .all(|call| call.visible.as_ref() != Some(&head.id))
-        {
-            let Some(mut call) = sent.get(at).cloned() else {
-                continue;
-            };
-            // One that bears the id of a hidden call gets another.
-            if hidden.contains(&call.id) {
-                call.id = pairing::derived_id(&call.id);
-            }
-            let result = visible.results.get(at).cloned().flatten();
-            let result = result.map(|message| Reply::of_caller(&message, &call.id));
-            calls.push(RoundCall::external(call, result));
-            edited = true;
-        }
-    }
-    if !edited {
-        return Round {
-            message: original.message,
-            calls,
-        };
-    }
-    let shown: Vec<Call> = calls.iter().map(|call| call.call.clone()).collect();
-    let source = if text_edited {
-        &visible.message
-    } else {
-        &original.message
-    };
-    let content = source.field("content").filter(|content| !content.is_null());
-    let mut message = Message::assistant(None, &[], &shown);
-    if let Some(content) = content {
-        message.raw = Raw::written(message.text_with("content", content.get()));
-    }
-    Round { message, calls }
-}
-
-/// The calls of a message of the caller.
-fn sent_calls(message: &Message) -> Vec<Call> {
-    let list = message.field("tool_calls");
-    let elements: Vec<&serde_json::value::RawValue> = list
-        .as_ref()
-        .and_then(|list| serde_json::from_str(list.get()).ok())
-        .unwrap_or_default();
-    let call = |(element, head): (&&serde_json::value::RawValue, &CallHead)| {
-        let members = Members::parse(element.get()).ok()?;
-        let function = Members::parse(members.get("function")?.get()).ok()?;
-        let arguments: String = serde_json::from_str(function.get("arguments")?.get()).ok()?;
-        Some(Call {
-            id: head.id.clone(),
-            name: head.name.clone(),
-            arguments: arguments.into(),
-            extra: Vec::new(),
-        })
-    };
-    let made = elements.iter().zip(&message.calls).map(|pair| {
-        let (_, head) = pair;
-        call(pair).unwrap_or_else(|| Call {
-            id: head.id.clone(),
-            name: head.name.clone(),
-            arguments: ByteString::from_static("{}"),
-            extra: Vec::new(),
-        })
-    });
-    made.collect()
-}
-
-/// Whether the caller's version of a call says the same: half of all clients write the arguments
-/// anew.
-fn is_same(sent: &Call, original: &Call) -> bool {
-    if sent.name != original.name {
-        return false;
-    }
-    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-    sent.arguments == original.arguments
-        || value(&sent.arguments).is_some_and(|sent| Some(sent) == value(&original.arguments))
 }
 
 impl Round {

@@ -2,19 +2,20 @@
 //! filled in or refused (contract P1 to P8).
 //!
 //! **The frontier** is the last assistant message with tool calls, as long as no assistant
-//! message follows it; consecutive assistant messages with calls count as one. Its results are
-//! due. Whatever lies before it is history, and never stands in the way of a conversation.
-
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::ops::Range;
+//! message follows it; consecutive assistant messages with calls count as one, and so do those
+//! whose calls one continuation shows to be of one handback, with results between them. Its
+//! results are due. Whatever lies before it is history, and never stands in the way of a
+//! conversation.
 
 use bytestring::ByteString;
 
 use super::hidden::{Hidden, Resume, Visible};
 use super::notes;
 use super::pairing;
-use crate::wire::refusal::excerpt;
-use crate::wire::{Code, Message, Refusal, Role};
+use super::pairs::{Group, Pairs, Slot};
+use super::round;
+use super::said;
+use crate::wire::{Message, Refusal, Role};
 
 /// A conversation in which every call has exactly one result, right behind it and in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,239 +41,81 @@ pub struct Handback<'a> {
     pub at: usize,
 }
 
-/// Assistant messages that count as one, and their calls.
-struct Group {
-    /// The messages: text that goes before parallel calls is the first of them.
-    messages: Range<usize>,
-    /// The first message with calls: what a refusal points to.
-    at: usize,
-    /// The group's calls among all.
-    calls: Range<usize>,
-}
-
-/// A call and the message that answers it.
-struct Slot {
-    id: ByteString,
-    name: ByteString,
-    result: Option<usize>,
-}
-
-/// The work of pairing.
-struct Pairs {
-    groups: Vec<Group>,
-    slots: Vec<Slot>,
-    /// Whether the last group is the frontier.
-    frontier: bool,
-    dropped: usize,
+/// A conversation whose calls have been found, each handback with what was hidden behind it.
+pub struct Conversation<C> {
+    messages: Vec<Message>,
+    pairs: Pairs,
+    carried: Vec<Option<C>>,
 }
 
 impl History {
     /// Pairs a caller's messages.
     pub fn settle(messages: Vec<Message>) -> Result<History, Refusal> {
-        History::restore(messages, |_| Ok(None))
+        Conversation::read(messages, |_| None::<Hidden>).settle(|hidden| hidden)
     }
+}
 
-    /// As [`History::settle`], with what is hidden behind the calls of each assistant message.
-    /// `open` is asked once for each of them, in order, with the ids of its calls, whether it is
-    /// the frontier, and where it stands; it can refuse the request.
-    pub fn restore(
+impl<C: AsRef<Hidden>> Conversation<C> {
+    /// Finds the handbacks of a caller's messages. `open` is asked once for each, in order, for
+    /// what is hidden behind it.
+    pub fn read(
         messages: Vec<Message>,
-        mut open: impl FnMut(Handback<'_>) -> Result<Option<Hidden>, Refusal>,
-    ) -> Result<History, Refusal> {
+        mut open: impl FnMut(&Handback<'_>) -> Option<C>,
+    ) -> Conversation<C> {
         let mut pairs = Pairs::find(&messages);
-        pairs.check_ids()?;
-        pairs.assign(&messages)?;
-        pairs.check_frontier()?;
-        let mut hidden = Vec::with_capacity(pairs.groups.len());
+        let mut carried = Vec::with_capacity(pairs.groups.len());
         for (nth, group) in pairs.groups.iter().enumerate() {
             let frontier = pairs.frontier && nth + 1 == pairs.groups.len();
-            let ids = pairs.slots[group.calls.clone()]
-                .iter()
-                .map(|slot| &slot.id)
-                .collect();
-            hidden.push(open(Handback {
+            let ids = pairs.ids(group).collect();
+            carried.push(open(&Handback {
                 ids,
                 frontier,
                 at: group.at,
-            })?);
+            }));
         }
-        Ok(pairs.arrange(messages, hidden))
+        if carried.iter().any(Option::is_some) {
+            carried = pairs.join(&messages, carried);
+        }
+        Conversation {
+            messages,
+            pairs,
+            carried,
+        }
+    }
+
+    /// Takes out what binds messages to their provider, of the handbacks that have such an id and
+    /// nothing hidden behind them.
+    pub fn unbind(&mut self, is_such: impl Fn(&ByteString) -> bool) {
+        for (group, carried) in self.pairs.groups.iter().zip(&self.carried) {
+            if carried.is_none() && self.pairs.ids(group).any(&is_such) {
+                for message in &mut self.messages[group.messages.clone()] {
+                    *message = round::unbound(std::mem::replace(message, Message::system("")));
+                }
+            }
+        }
+    }
+
+    /// What was hidden behind the handback whose results are due.
+    pub fn due(&self) -> Option<&C> {
+        self.carried
+            .last()?
+            .as_ref()
+            .filter(|_| self.pairs.frontier)
+    }
+
+    /// Pairs the messages and puts what was hidden back in its place.
+    pub fn settle(self, hidden: impl Fn(C) -> Hidden) -> Result<History, Refusal> {
+        let mut pairs = self.pairs;
+        pairs.check_ids()?;
+        pairs.assign(&self.messages)?;
+        pairs.check_frontier()?;
+        let carried = self.carried.into_iter();
+        let hidden = carried.map(|carried| carried.map(&hidden)).collect();
+        Ok(pairs.arrange(self.messages, hidden))
     }
 }
 
 impl Pairs {
-    fn find(messages: &[Message]) -> Pairs {
-        let bears_calls = |at: usize| {
-            messages
-                .get(at)
-                .is_some_and(|message| !message.calls.is_empty())
-        };
-        let is_assistant = |at: usize| {
-            messages
-                .get(at)
-                .is_some_and(|message| message.role == Role::Assistant)
-        };
-        let (mut groups, mut slots): (Vec<Group>, Vec<Slot>) = (Vec::new(), Vec::new());
-        let mut next = 0;
-        let mut frontier = false;
-        while next < messages.len() {
-            if !bears_calls(next) {
-                frontier = frontier && !is_assistant(next);
-                next += 1;
-                continue;
-            }
-            let at = next;
-            let first_slot = slots.len();
-            while bears_calls(next) {
-                let calls = messages[next].calls.iter();
-                slots.extend(calls.map(|call| Slot {
-                    id: call.id.clone(),
-                    name: call.name.clone(),
-                    result: None,
-                }));
-                next += 1;
-            }
-            // Parallel calls stored as messages of their own had one text before them.
-            let parallel = next - at > 1;
-            let start = if parallel && at > 0 && is_assistant(at - 1) {
-                at - 1
-            } else {
-                at
-            };
-            groups.push(Group {
-                messages: start..next,
-                at,
-                calls: first_slot..slots.len(),
-            });
-            frontier = true;
-        }
-        Pairs {
-            groups,
-            slots,
-            frontier,
-            dropped: 0,
-        }
-    }
-
-    fn last(&self) -> Option<&Group> {
-        self.groups.last().filter(|_| self.frontier)
-    }
-
-    /// Refuses two calls of the frontier with one id (contract P6).
-    fn check_ids(&self) -> Result<(), Refusal> {
-        let Some(group) = self.last() else {
-            return Ok(());
-        };
-        let mut seen = HashSet::new();
-        for slot in &self.slots[group.calls.clone()] {
-            if !seen.insert(&slot.id) {
-                let message = format!(
-                    "two calls of messages[{}] have the id {:?}; give each its own",
-                    group.at,
-                    excerpt(&slot.id)
-                );
-                let place = format!("messages[{}]", group.at);
-                return Err(Refusal::at(Code::DuplicateToolCallId, place, message));
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives every tool message to the call that it answers: one of the calls before it, the
-    /// latest that bears its id.
-    fn assign(&mut self, messages: &[Message]) -> Result<(), Refusal> {
-        let mut bearers: HashMap<ByteString, VecDeque<usize>> = HashMap::new();
-        let mut groups = 0;
-        for (at, message) in messages.iter().enumerate() {
-            if let Some(group) = self.groups.get(groups).filter(|group| group.at == at) {
-                groups += 1;
-                let mut fresh: HashMap<&ByteString, VecDeque<usize>> = HashMap::new();
-                for slot in group.calls.clone() {
-                    fresh
-                        .entry(&self.slots[slot].id)
-                        .or_default()
-                        .push_back(slot);
-                }
-                bearers.extend(fresh.into_iter().map(|(id, slots)| (id.clone(), slots)));
-            }
-            if let Some(id) = &message.answers {
-                let due = self.frontier && groups == self.groups.len();
-                self.assign_one(messages, at, id, due, bearers.get_mut(id))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives the tool message `at` to one of `bearers`, the calls with its id that no later call
-    /// hides. A call that has its result stays among them as the last one.
-    fn assign_one(
-        &mut self,
-        messages: &[Message],
-        at: usize,
-        id: &ByteString,
-        due: bool,
-        bearers: Option<&mut VecDeque<usize>>,
-    ) -> Result<(), Refusal> {
-        let Some(bearers) = bearers else {
-            if due || !self.frontier {
-                return Err(unknown(at, id));
-            }
-            self.dropped += 1;
-            return Ok(());
-        };
-        let Some(&slot) = bearers.front() else {
-            return Ok(());
-        };
-        match self.slots[slot].result {
-            None => {
-                self.slots[slot].result = Some(at);
-                if bearers.len() > 1 {
-                    bearers.pop_front();
-                }
-                Ok(())
-            }
-            Some(first) => {
-                let of_frontier = self.last().is_some_and(|group| group.calls.contains(&slot));
-                if of_frontier && !pairing::same_result(&messages[first], &messages[at]) {
-                    let message = format!(
-                        "messages[{at}] is a second, different result for the call {:?}; send one",
-                        excerpt(id)
-                    );
-                    let place = format!("messages[{at}]");
-                    return Err(Refusal::at(Code::DuplicateToolResult, place, message));
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Refuses a frontier that is answered in part (contract P2).
-    fn check_frontier(&self) -> Result<(), Refusal> {
-        let Some(group) = self.last() else {
-            return Ok(());
-        };
-        let slots = &self.slots[group.calls.clone()];
-        let missing: Vec<&str> = slots
-            .iter()
-            .filter(|slot| slot.result.is_none())
-            .map(|slot| &*slot.id)
-            .collect();
-        if missing.is_empty() || missing.len() == slots.len() {
-            return Ok(());
-        }
-        let message = format!(
-            "messages[{}] has {} calls and results are missing for: {}; send a tool message for each call, or none at all",
-            group.at,
-            slots.len(),
-            listed(&missing)
-        );
-        Err(Refusal::at(
-            Code::PartialToolResults,
-            format!("messages[{}]", group.at),
-            message,
-        ))
-    }
-
     /// Puts every result right behind its call, with a placeholder where there is none (P1, P3,
     /// P7), and what was hidden back in its place; the other messages keep their order.
     fn arrange(self, messages: Vec<Message>, mut hidden: Vec<Option<Hidden>>) -> History {
@@ -320,9 +163,10 @@ impl Pairs {
         (own, later, last): (Option<Hidden>, Option<&Hidden>, bool),
         history: &mut History,
     ) {
+        let of_model = |message: &mut Message| message.role == Role::Assistant;
         let mut run = left[group.messages.clone()]
             .iter_mut()
-            .filter_map(Option::take);
+            .filter_map(|message| message.take_if(of_model));
         let message = match (run.next(), run.next()) {
             (Some(only), None) => only,
             (first, second) => {
@@ -345,6 +189,11 @@ impl Pairs {
             }
             return;
         };
+        let message = if group.said {
+            said::without_text(message)
+        } else {
+            message
+        };
         let results: Vec<Option<Message>> = slots.iter().map(take).collect();
         history.placeholders += results.iter().filter(|result| result.is_none()).count();
         let parked = later
@@ -364,26 +213,4 @@ impl Pairs {
         // Without results the caller has moved on: what follows is another turn.
         history.resume = Some(resume).filter(|_| last && answered);
     }
-}
-
-/// Longest list of ids in a message, in ids: far more than any client calls at once.
-const LISTED_IDS: usize = 128;
-
-fn listed(ids: &[&str]) -> String {
-    let shown: Vec<String> = ids.iter().take(LISTED_IDS).map(|id| excerpt(id)).collect();
-    let rest = ids.len() - shown.len();
-    let more = if rest > 0 {
-        format!(" and {rest} more")
-    } else {
-        String::new()
-    };
-    format!("{}{more}", shown.join(", "))
-}
-
-fn unknown(at: usize, id: &str) -> Refusal {
-    let message = format!(
-        "messages[{at}] answers the call {:?}, and no call before it has that id; send the assistant message with its tool_calls before the results",
-        excerpt(id)
-    );
-    Refusal::at(Code::UnknownToolCallId, format!("messages[{at}]"), message)
 }

@@ -107,7 +107,7 @@ impl Round {
 }
 
 /// A message without what binds it to its provider (contract U3).
-pub fn unbound(message: Message) -> Message {
+pub(super) fn unbound(message: Message) -> Message {
     if !is_bound(&message) {
         return message;
     }
@@ -128,7 +128,7 @@ pub fn unbound(message: Message) -> Message {
 }
 
 /// Whether anything in a message or its calls may bind it to its provider.
-pub fn is_bound(message: &Message) -> bool {
+fn is_bound(message: &Message) -> bool {
     binds_to_provider(message) || message.raw.get().contains("extra_content")
 }
 

@@ -163,20 +163,6 @@ async fn a_part_of_the_results_is_refused_and_nothing_is_run() {
 }
 
 #[tokio::test]
-async fn the_caller_answers_its_own_calls_only() {
-    let mixed = Mixed::of(&[saves("call_in"), weather("call_ex")], false).await;
-    let caller = Caller::of(&mixed.gateway);
-    let body = follow_up(&mixed.request, &mixed.message, &["dry"]);
-    for id in ["call_in", "call_ex", "call_other"] {
-        let body = with(&body, [result(id, "forged")]);
-        let code = refused(&caller, &body, 400).await;
-        assert_eq!(code, "unknown_tool_call_id", "{id}");
-    }
-    mixed.nothing_ran();
-    assert!(mixed.upstream.requests().is_empty());
-}
-
-#[tokio::test]
 async fn a_parked_call_that_fails_is_told_to_the_model() {
     let mixed = Mixed::of(&[saves("call_in"), weather("call_ex")], false).await;
     let broken = crate::harness::script::Answer::body(500, "text/plain", "out of order");

@@ -1,14 +1,15 @@
 //! Agents with tools of their own, through the whole gateway: internal rounds, mixed rounds, what
 //! travels sealed between two requests, retries, and teams.
 
-mod altered;
 mod attempts;
 mod bounds;
 mod branches;
 mod chains;
+mod clients;
 mod continuations;
 mod fallbacks;
 mod faults;
+mod hostile;
 mod internal;
 mod killed;
 mod mcp;
