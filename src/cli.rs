@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::keys::KeyOf;
+
 /// The exit code for a command line or a configuration that cannot be used (`EX_USAGE`
 /// of sysexits).
 pub const USAGE: u8 = 64;
@@ -17,6 +19,11 @@ pub enum Command {
     Check {
         /// The configuration, default `gateway.toml` in the current folder.
         config: PathBuf,
+    },
+    /// Print a new key.
+    Key {
+        /// Whose, or what for.
+        of: KeyOf,
     },
     /// Run the gateway.
     Serve {
@@ -48,6 +55,9 @@ pub fn parse_from<T: Into<OsString> + Clone>(
     let line = Line::try_parse_from(arguments)?;
     Ok(match line.action {
         Some(Action::Check(Check { config })) => Command::Check { config },
+        Some(Action::Key(Key { name, .. })) => Command::Key {
+            of: name.map_or(KeyOf::Continuations, KeyOf::Caller),
+        },
         Some(Action::Serve(Serve { config, listen })) => Command::Serve { config, listen },
         None => Command::Serve {
             config: line.serve.config,
@@ -87,6 +97,8 @@ enum Action {
     Serve(Serve),
     /// Say everything that is wrong with the configuration
     Check(Check),
+    /// Print a new key, and the lines of the configuration that it belongs to
+    Key(Key),
 }
 
 #[derive(Args)]
@@ -104,6 +116,16 @@ struct Check {
     /// The configuration
     #[arg(long, value_name = "FILE", default_value = "gateway.toml")]
     config: PathBuf,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Key {
+    /// What the caller is called, in the configuration, in logs and in metrics
+    name: Option<String>,
+    /// Print a key that seals continuations instead
+    #[arg(long)]
+    continuation: bool,
 }
 
 #[cfg(test)]
@@ -144,6 +166,18 @@ mod tests {
                     config: "x.toml".into(),
                 },
             ),
+            (
+                &["key", "desk"],
+                Command::Key {
+                    of: KeyOf::Caller("desk".into()),
+                },
+            ),
+            (
+                &["key", "--continuation"],
+                Command::Key {
+                    of: KeyOf::Continuations,
+                },
+            ),
         ] {
             let line = ["handback"].iter().chain(arguments);
             assert_eq!(parse_from(line).unwrap(), command, "{arguments:?}");
@@ -157,6 +191,8 @@ mod tests {
             (&["nonsense"], 64),
             (&["--listen", "8080"], 64),
             (&["check", "--listen", "127.0.0.1:1"], 64),
+            (&["key"], 64),
+            (&["key", "desk", "--continuation"], 64),
             (&["--help"], 0),
             (&["--version"], 0),
         ] {

@@ -24,7 +24,7 @@
 //!
 //! [`wire`] (bytes and values), [`tools`] (who owns which name), [`turn`] (the engine),
 //! [`continuation`], [`upstream`] (the model), [`drive`] (the loop that performs what the engine
-//! asks for), [`doors`] (HTTP), [`access`], [`config`], [`telemetry`], [`cli`]. This file puts
+//! asks for), [`doors`] (HTTP), [`access`], [`config`], [`telemetry`], [`keys`], [`cli`]. This file puts
 //! them together and is the only one that knows them all.
 
 pub mod access;
@@ -34,6 +34,7 @@ pub mod continuation;
 pub mod doors;
 pub mod drive;
 mod glob;
+pub mod keys;
 pub mod secret;
 pub mod services;
 pub mod telemetry;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use handback::cli::{self, Command};
 use handback::config::{Config, Report};
+use handback::keys;
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -20,6 +21,12 @@ fn main() -> ExitCode {
     };
     match command {
         Command::Check { config } => end(load(&config), |config| check(&config)),
+        Command::Key { of } => match keys::make(&of, rand::random()) {
+            Ok(key) => key
+                .print()
+                .map_or_else(|e| fail(&e, 1), |()| ExitCode::SUCCESS),
+            Err(error) => fail(&error, cli::USAGE),
+        },
         Command::Serve { config, listen } => {
             let config = load(&config).and_then(|config| match listen {
                 Some(address) => config.listen_on(address),

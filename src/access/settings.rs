@@ -57,6 +57,15 @@ impl KeyDigest {
         }
         Some(Self(bytes))
     }
+
+    /// The digest as 64 hexadecimal digits.
+    pub fn to_hex(self) -> String {
+        let digits = |byte: &u8| [byte >> 4, byte & 15].map(u32::from);
+        let digits = self.0.iter().flat_map(digits);
+        digits
+            .filter_map(|digit| char::from_digit(digit, 16))
+            .collect()
+    }
 }
 
 impl fmt::Debug for KeyDigest {
@@ -78,6 +87,7 @@ mod tests {
         // `printf abc | sha256sum`
         let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(KeyDigest::from_hex(hex), Some(KeyDigest::of(b"abc")));
+        assert_eq!(KeyDigest::of(b"abc").to_hex(), hex);
         assert_eq!(
             KeyDigest::from_hex(&hex.to_uppercase()),
             Some(KeyDigest::of(b"abc"))

@@ -67,7 +67,7 @@ fn digest(section: &mut Section<'_>) -> Option<KeyDigest> {
             KeyDigest::from_hex(text).or_else(|| {
                 sha256.wrong(
                     "the value is not 64 hexadecimal digits; \
-                     make them with: printf %s \"$KEY\" | sha256sum",
+                     make them with: printf %s \"$KEY\" | sha256sum, or a new key with: handback key NAME",
                 )
             })
         }

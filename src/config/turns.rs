@@ -106,7 +106,7 @@ fn sealing_key(item: &Item<'_>) -> Option<SealingKey> {
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     const PLAIN: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, ANY_PADDING);
     const URL: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, ANY_PADDING);
-    const REMEDY: &str = "make a key with: openssl rand -base64 32";
+    const REMEDY: &str = "make a key with: handback key --continuation";
 
     let text = item.secret()?.trim();
     let Ok(bytes) = PLAIN.decode(text).or_else(|_| URL.decode(text)) else {

@@ -174,6 +174,11 @@ pub(crate) const LAYERS: &[Layer] = &[
         never: PURE,
     },
     Layer {
+        of: "keys",
+        may: &["access"],
+        never: NO_NET,
+    },
+    Layer {
         of: "secret",
         may: &[],
         never: PURE,
@@ -185,7 +190,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer {
         of: "cli",
-        may: &[],
+        may: &["keys"],
         never: NO_NET,
     },
     // The assembly knows everything and does nothing itself.
