@@ -35,6 +35,7 @@ pub mod doors;
 pub mod drive;
 mod glob;
 pub mod keys;
+mod private;
 pub mod secret;
 pub mod services;
 pub mod telemetry;

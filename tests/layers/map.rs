@@ -84,13 +84,14 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer {
         of: "upstream",
-        may: &["secret", "wire"],
+        may: &["private", "secret", "wire"],
         never: NO_FACES,
     },
     Layer {
         of: "services",
         may: &[
             "glob",
+            "private",
             "secret",
             "tools",
             "wire",
@@ -177,6 +178,11 @@ pub(crate) const LAYERS: &[Layer] = &[
         of: "keys",
         may: &["access"],
         never: NO_NET,
+    },
+    Layer {
+        of: "private",
+        may: &["secret"],
+        never: PURE,
     },
     Layer {
         of: "secret",

@@ -4,7 +4,8 @@ use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use url::Url;
 
-use super::private::Private;
+use super::private;
+use crate::private::Private;
 use crate::services::{Reply, reply};
 use crate::wire::write::ObjectWriter;
 
@@ -170,7 +171,7 @@ fn noted(note: &str, more: &[(&str, &str)]) -> String {
 /// The words of a failure: bounded, on one line, without what is private.
 fn words_of(body: &Body, private: &Private, asked: &Url) -> Option<String> {
     let text = text_of(body)?;
-    let mut text = private.failure(text, asked);
+    let mut text = private.failure_at(text, private::forms_of(asked));
     if !body.complete {
         let kept = text.len().saturating_sub(private.longest());
         text.truncate(text.floor_char_boundary(kept));

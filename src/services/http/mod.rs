@@ -25,8 +25,6 @@ use super::settings::{HttpServiceSettings, HttpTool};
 use super::{Called, Invocation, Offered, Reply, Service, definition, reply};
 use crate::secret::Secret;
 
-use private::Private;
-
 /// How long an unused connection is kept. Shorter than the keep-alive of most servers, so that
 /// they seldom close one at the moment it is used again.
 const IDLE_CONNECTION: std::time::Duration = std::time::Duration::from_secs(15);
@@ -67,7 +65,7 @@ struct Endpoints {
     /// Of bodies that are sent.
     content_type: HeaderValue,
     tools: HashMap<String, HttpTool>,
-    private: Private,
+    private: crate::private::Private,
 }
 
 impl HttpService {
@@ -95,7 +93,7 @@ impl HttpService {
                 client,
                 content_type: content_type.unwrap_or(HeaderValue::from_static("application/json")),
                 tools: tools.collect(),
-                private: Private::of(settings),
+                private: private::of(settings),
             }),
             offered: offered?.into(),
         })

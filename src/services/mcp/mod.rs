@@ -7,7 +7,7 @@
 //! | `connection`, `http`, `child` | opening and closing one |
 //! | `listing`, `names` | from the server's list to what the model is offered |
 //! | `call`, `request` | from a call to its result |
-//! | `result`, `failure`, `private` | what the model is told |
+//! | `result`, `failure` | what the model is told |
 //!
 //! A service connects in the background. Neither the start of the gateway nor a first request
 //! waits for it: a request that comes before the server has answered is served without its
@@ -32,7 +32,6 @@ mod http;
 mod listing;
 mod names;
 mod owner;
-mod private;
 mod request;
 mod result;
 mod runtime;
@@ -48,10 +47,10 @@ use tokio::sync::{Notify, oneshot, watch};
 
 pub use runtime::Runtime;
 
-use super::settings::McpSettings;
+use super::settings::{McpSettings, McpTransport};
 use super::{Called, Invocation, Offered, Service};
+use crate::private::Private;
 use owner::Owner;
-use private::Private;
 
 /// The tools of one MCP server. Its connection ends when this is dropped.
 pub struct McpService {
@@ -66,7 +65,7 @@ impl McpService {
         let (link, linked) = watch::channel(None);
         let shared = Arc::new(Shared {
             name: name.to_owned(),
-            private: Private::of(settings),
+            private: private(settings),
             timeout: settings.timeout,
             tasks: runtime.tasks(),
             offered: RwLock::new(Arc::from([])),
@@ -154,4 +153,15 @@ impl Shared {
         }
         changed
     }
+}
+
+/// What is private about a server: headers, keys and its address. (Not the environment of a
+/// process: a result may well name a folder that was given to it there.)
+fn private(settings: &McpSettings) -> Private {
+    let private = Private::of_headers(&settings.headers);
+    let McpTransport::Http(url) = &settings.transport else {
+        return private;
+    };
+    let parts = [Some(url.as_str()), url.host_str(), url.query()];
+    private.addresses(parts.into_iter().flatten().map(str::to_owned))
 }

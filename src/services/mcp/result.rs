@@ -7,7 +7,7 @@
 use rmcp::model::{ContentBlock, ResourceContents, ServerResult};
 use serde_json::Value;
 
-use super::private::Private;
+use crate::private::Private;
 use crate::services::{Reply, reply};
 
 /// What a result without content is told as: an empty text makes models call again.
@@ -131,7 +131,7 @@ mod tests {
             timeout: std::time::Duration::from_secs(1),
             description_limit: None,
         };
-        reply(answer, &Private::of(&settings), 10_000)
+        reply(answer, &super::super::private(&settings), 10_000)
     }
 
     fn text(result: &str) -> String {
