@@ -5,9 +5,11 @@
 //! is shown whenever it is asked. Ids that the turn makes up are called `new-1`, `new-2` and so
 //! on, in inputs as well. A missing expectation is written; `UPDATE=1` rewrites all of them.
 //!
-//! `fixtures/snapshots` holds turns as a release stored them ([`turns::stored`]).
+//! `fixtures/snapshots` holds turns as a release stored them ([`turns::stored`]),
+//! `fixtures/continuation` what a release sealed ([`turns::carried`]).
 
 mod turns {
+    pub(crate) mod carried;
     pub(crate) mod case;
     pub(crate) mod compact;
     pub(crate) mod layout;
@@ -105,5 +107,19 @@ fn turns_that_a_release_stored_go_on_to_their_end() -> Result<(), Box<dyn Error>
     for waiting in ["asking", "calling", "handed_back"] {
         assert!(states.contains(&waiting), "no stored turn is {waiting}");
     }
+    Ok(())
+}
+
+#[test]
+fn continuations_that_a_release_sealed_still_open() -> Result<(), Box<dyn Error>> {
+    let mut versions = Vec::new();
+    for path in entries("continuation")? {
+        let version =
+            turns::carried::check(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        versions.push(version);
+    }
+    versions.sort_unstable();
+    let all: Vec<u32> = (1..=handback::continuation::CARRY_VERSION).collect();
+    assert_eq!(versions, all, "one file for each version");
     Ok(())
 }

@@ -11,7 +11,7 @@ const VARIANTS: usize = 2;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for target in ["request", "answer", "arguments"] {
+    for target in ["request", "answer", "arguments", "continuation"] {
         let folder = fuzz.join("seeds").join(target);
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
@@ -40,7 +40,37 @@ fn main() -> Result<(), Box<dyn Error>> {
             fs::write(fuzz.join("seeds/answer").join(name), answer(play))?;
         }
     }
+    for entry in fs::read_dir(fixtures.join("continuation"))? {
+        let path = entry?.path();
+        let file: Value = serde_json::from_str(&fs::read_to_string(&path)?)?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        for (what, id) in mangled(file["id"].as_str().unwrap_or_default()) {
+            let name = format!("{stem}-{what}");
+            fs::write(fuzz.join("seeds/continuation").join(name), id)?;
+        }
+    }
     Ok(())
+}
+
+/// An id, and what clients and databases make of it.
+fn mangled(id: &str) -> Vec<(&'static str, String)> {
+    let cut = |to: usize| id.chars().take(to).collect::<String>();
+    vec![
+        ("whole", id.to_owned()),
+        ("start", cut(9)),
+        ("nonce", cut(41)),
+        ("cut-40", cut(40)),
+        ("cut-64", cut(64)),
+        ("cut-by-one", cut(id.len().saturating_sub(1))),
+        ("stripped", id.replace(['_', '-'], "")),
+        ("dashes", id.replace('_', "-")),
+        ("suffixed", format!("{id}_0")),
+        ("padded", format!("{id}==")),
+        ("twice", format!("{id}{id}")),
+        ("lower", id.to_lowercase()),
+        ("upper", id.to_uppercase()),
+        ("zeros", format!("{}{}", cut(9), "A".repeat(400))),
+    ]
 }
 
 /// The first variants of every case of a folder, each with the keys of its file.

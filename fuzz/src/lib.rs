@@ -3,4 +3,5 @@
 
 pub mod answer;
 pub mod arguments;
+pub mod continuation;
 pub mod request;

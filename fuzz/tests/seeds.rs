@@ -101,6 +101,11 @@ fn answers_lead_to_valid_chunks() {
 }
 
 #[test]
+fn ids_that_were_not_sealed_do_not_open() {
+    run_all("continuation", handback_fuzz::continuation::run);
+}
+
+#[test]
 fn arguments_are_checked_to_the_end() {
     run_all("arguments", handback_fuzz::arguments::run);
 }
