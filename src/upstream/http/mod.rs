@@ -25,6 +25,7 @@ use super::answer::{Answer, Head, Patience, Silence};
 use super::error::{Error, Phase};
 use super::settings::{Auth, HttpSettings, Timeouts};
 use super::{Asked, Dialect, OpenError, Request, Upstream};
+use crate::private::Private;
 
 /// One endpoint and the connections to it.
 pub struct HttpUpstream(Arc<Endpoint>);
@@ -38,7 +39,7 @@ struct Endpoint {
     auth: Auth,
     timeouts: Timeouts,
     /// What must not show in an error: the key and the address.
-    private: Vec<String>,
+    private: Private,
 }
 
 impl HttpUpstream {
@@ -97,20 +98,14 @@ impl Endpoint {
     /// Takes what is private out of an upstream's own words.
     fn redacted(&self, mut error: Error) -> Error {
         if let Error::Refused { failure, .. } = &mut error {
-            for private in &self.private {
-                let texts = [
-                    Some(&mut failure.message),
-                    failure.param.as_mut(),
-                    failure.code.as_mut(),
-                    failure.kind.as_mut(),
-                ];
-                for text in texts
-                    .into_iter()
-                    .flatten()
-                    .filter(|text| text.contains(private.as_str()))
-                {
-                    *text = text.replace(private.as_str(), "[redacted]");
-                }
+            let texts = [
+                Some(&mut failure.message),
+                failure.param.as_mut(),
+                failure.code.as_mut(),
+                failure.kind.as_mut(),
+            ];
+            for text in texts.into_iter().flatten() {
+                *text = self.private.failure(std::mem::take(text));
             }
         }
         error
@@ -158,22 +153,21 @@ fn headers(settings: &HttpSettings) -> Result<HeaderMap, OpenError> {
     Ok(headers)
 }
 
-/// What an upstream's own words must not repeat to a caller. The longest first, so that no part
-/// of an address is left behind.
-fn private(settings: &HttpSettings, uri: &Uri) -> Vec<String> {
-    let address = settings.base_url.as_str().trim_end_matches('/').to_owned();
-    let mut private = vec![uri.to_string(), address];
-    private.push(settings.base_url.authority().to_owned());
-    private.extend(settings.base_url.host_str().map(str::to_owned));
-    private.extend(settings.api_key.iter().map(|key| key.expose().to_owned()));
-    private.extend(
-        settings
-            .headers
-            .iter()
-            .map(|(_, value)| value.expose().to_owned()),
-    );
-    private.retain(|text| text.len() > 3);
-    private
+/// What an upstream's own words must not repeat to a caller.
+fn private(settings: &HttpSettings, uri: &Uri) -> Private {
+    let url = &settings.base_url;
+    let addresses = [
+        Some(uri.to_string()),
+        Some(url.as_str().trim_end_matches('/').to_owned()),
+        Some(url.authority().to_owned()),
+        url.host_str().map(str::to_owned),
+    ];
+    let private = Private::of_headers(&settings.headers);
+    let private = private.addresses(addresses.into_iter().flatten());
+    match &settings.api_key {
+        Some(key) => private.secret(key),
+        None => private,
+    }
 }
 
 /// An error before the answer began.
