@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, Sleep};
 
@@ -157,12 +157,14 @@ impl Answer {
         }
     }
 
-    fn take(&mut self, read: Bytes) -> Result<(), Error> {
+    fn take(&mut self, mut read: Bytes) -> Result<(), Error> {
         if let Form::Unknown = self.form {
-            let Some(first) = first_byte(&read) else {
+            let Some(begin) = beginning(&read) else {
                 return Ok(());
             };
-            self.form = match first {
+            // A mark may be cut between two reads: no form is to see the rest of one.
+            read.advance(begin);
+            self.form = match read[0] {
                 b'{' | b'[' => Form::Whole(VecDeque::new(), 0),
                 b'<' => return Err(self.not_an_answer("a page of HTML")),
                 _ => Form::Events(Box::new(sse::Decoder::new(EVENT_BYTES))),
@@ -339,11 +341,10 @@ async fn read(reads: &mut Reads, silence: &mut Silence) -> Option<Option<Result<
     }
 }
 
-/// The first byte that is no white space and no byte-order mark.
-fn first_byte(read: &[u8]) -> Option<u8> {
+/// Where the first byte stands that is no white space and no part of a byte-order mark.
+fn beginning(read: &[u8]) -> Option<usize> {
     read.iter()
-        .copied()
-        .find(|byte| !byte.is_ascii_whitespace() && !b"\xef\xbb\xbf".contains(byte))
+        .position(|byte| !byte.is_ascii_whitespace() && !b"\xef\xbb\xbf".contains(byte))
 }
 
 fn joined(mut parts: VecDeque<Bytes>, length: usize) -> Bytes {
@@ -356,3 +357,6 @@ fn joined(mut parts: VecDeque<Bytes>, length: usize) -> Bytes {
     }
     body.freeze()
 }
+
+#[cfg(test)]
+mod tests;
