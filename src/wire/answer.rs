@@ -9,7 +9,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::delta::{CallDelta, Claim, Delta};
-use super::raw::{Key, Members, Raw};
+use super::raw::{Key, Kind, Members, Raw};
 use super::usage::Usage;
 
 pub use super::failure::{Failure, failure};
@@ -135,8 +135,8 @@ impl Top<'_> {
         let raw = |value: &RawValue| Raw::of(document, value);
         let mut delta = Delta {
             usage: self.usage.map(raw).and_then(Usage::new),
-            system_fingerprint: self.system_fingerprint.map(raw),
-            service_tier: self.service_tier.map(raw),
+            system_fingerprint: self.system_fingerprint.map(raw).filter(is_text),
+            service_tier: self.service_tier.map(raw).filter(is_text),
             ..Delta::default()
         };
         // Only one choice is ever asked for.
@@ -146,12 +146,18 @@ impl Top<'_> {
         let finish = choice.finish_reason.map(raw);
         delta.finish =
             finish.and_then(|finish| Claim::parse(&finish.text().unwrap_or(Cow::Borrowed("stop"))));
-        delta.logprobs = choice.logprobs.map(raw);
+        let logprobs = choice.logprobs.map(raw);
+        delta.logprobs = logprobs.filter(|value| value.kind() == Kind::Object);
         if let Some(shape) = choice.delta.or(choice.message) {
             shape.add_to(&mut delta, document, whole)?;
         }
         Ok(delta)
     }
+}
+
+/// The reference knows text only, and typed clients fail at anything else.
+fn is_text(value: &Raw) -> bool {
+    value.kind() == Kind::String
 }
 
 impl Choice<'_> {
@@ -221,9 +227,21 @@ impl Shape<'_> {
         let fields = self
             .rest
             .into_iter()
-            .map(|(key, value)| (shared(document, key), Raw::of(document, value)));
+            .map(|(key, value)| (shared(document, key), Raw::of(document, value)))
+            .filter(|(key, value)| fits(key, value.kind()));
         delta.fields.extend(fields);
         Ok(())
+    }
+}
+
+/// Whether a member of a message may be passed on. Typed clients fail at one that the reference
+/// knows and that is of another type; what it does not know they pass over.
+fn fits(key: &str, kind: Kind) -> bool {
+    match key {
+        "refusal" => kind == Kind::String,
+        "annotations" => kind == Kind::Array,
+        "audio" | "function_call" => kind == Kind::Object,
+        _ => true,
     }
 }
 
@@ -237,9 +255,12 @@ fn text(document: &ByteString, content: &RawValue) -> Result<Option<Raw>, Malfor
             let mut bodies = String::from("\"");
             for part in parts {
                 let members = Members::parse(part.get()).map_err(|_| Malformed::Content)?;
-                if let Some(text) = members.get("text") {
-                    bodies.push_str(Raw::of(document, text).body());
-                }
+                let text = members.get("text").map(|text| Raw::of(document, text));
+                bodies.push_str(
+                    text.as_ref()
+                        .filter(|text| is_text(text))
+                        .map_or("", Raw::body),
+                );
             }
             bodies.push('"');
             Ok(Some(Raw::written(bodies)))

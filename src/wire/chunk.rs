@@ -156,7 +156,7 @@ impl ChunkWriter {
     pub fn usage(&mut self, ending: &Ending<'_>) -> Bytes {
         let mut text = self.opening[..self.heading_end].to_owned();
         text.push_str(",\"choices\":[],\"usage\":");
-        text.push_str(&on_one_line(Usage::text(ending.usage)));
+        text.push_str(&on_one_line(&Usage::text(ending.usage)));
         write_marks(&mut text, ending);
         text.push_str("}\n\n");
         Bytes::from(text)
@@ -222,7 +222,7 @@ pub fn whole(heading: &Heading<'_>, message: WholeMessage<'_>, ending: &Ending<'
     out.push_str(",\"finish_reason\":\"");
     out.push_str(ending.finish.as_str());
     out.push_str("\"}],\"usage\":");
-    out.push_str(Usage::text(ending.usage));
+    out.push_str(&Usage::text(ending.usage));
     write_marks(&mut out, ending);
     out.push('}');
     out

@@ -1,5 +1,7 @@
 //! Token counts, summed over the rounds of a request (contract A1).
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -18,20 +20,32 @@ impl Usage {
         (raw.kind() == super::Kind::Object).then_some(Usage(raw))
     }
 
-    /// The JSON text of `usage`, with zeros where there is none.
-    pub fn text(usage: Option<&Usage>) -> &str {
-        usage.map_or(NONE, |usage| usage.0.get())
+    /// The JSON text of `usage`, with zeros where there is none. The counts that the reference
+    /// promises are there, whatever the upstream left out.
+    pub fn text(usage: Option<&Usage>) -> Cow<'_, str> {
+        let Some(Usage(raw)) = usage else {
+            return Cow::Borrowed(NONE);
+        };
+        if serde_json::from_str::<Counts>(raw.get()).is_ok() {
+            return Cow::Borrowed(raw.get());
+        }
+        let members = usage.and_then(Usage::members).map(completed);
+        Cow::Owned(members.map_or_else(|| NONE.to_owned(), |all| Value::Object(all).to_string()))
     }
 
     /// Both together: numbers are added at every depth, other values are the later ones.
     #[must_use]
     pub fn plus(self, later: Usage) -> Usage {
-        let parse = |usage: &Usage| serde_json::from_str::<Map<String, Value>>(usage.0.get()).ok();
-        let (Some(mut sum), Some(more)) = (parse(&self), parse(&later)) else {
+        let (Some(sum), Some(more)) = (self.members(), later.members()) else {
             return later;
         };
-        add(&mut sum, more);
+        let mut sum = completed(sum);
+        add(&mut sum, completed(more));
         Usage(Raw::written(Value::Object(sum).to_string()))
+    }
+
+    fn members(&self) -> Option<Map<String, Value>> {
+        serde_json::from_str(self.0.get()).ok()
     }
 
     /// `total_tokens`, 0 if there is none.
@@ -43,6 +57,38 @@ impl Usage {
         }
         serde_json::from_str::<Total>(self.0.get()).map_or(0, |total| total.total_tokens)
     }
+}
+
+/// What the reference promises of every usage. Some servers write whole numbers with a point.
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "that they can be read is all that matters")]
+struct Counts {
+    #[serde(rename = "prompt_tokens")]
+    prompt: f64,
+    #[serde(rename = "completion_tokens")]
+    completion: f64,
+    #[serde(rename = "total_tokens")]
+    total: f64,
+}
+
+/// The members with the counts that were missing, in front: zero, or the sum for the total.
+fn completed(mut members: Map<String, Value>) -> Map<String, Value> {
+    let mut whole = Map::new();
+    let mut sum = Value::from(0);
+    for key in ["prompt_tokens", "completion_tokens", "total_tokens"] {
+        let count = match members.shift_remove(key) {
+            Some(Value::Number(count)) => count,
+            _ if key == "total_tokens" => {
+                whole.insert(key.to_owned(), sum);
+                break;
+            }
+            _ => 0.into(),
+        };
+        sum = plus(&sum, &count);
+        whole.insert(key.to_owned(), Value::Number(count));
+    }
+    whole.extend(members);
+    whole
 }
 
 /// Usage is small and shallow; deeper than this an upstream is playing games.
@@ -79,19 +125,47 @@ fn plus(old: &Value, new: &serde_json::Number) -> Value {
 mod tests {
     use super::*;
 
+    fn usage(text: &str) -> Usage {
+        Usage::new(Raw::parse(text).unwrap()).unwrap()
+    }
+
     #[test]
     fn details_are_added_and_unknown_ones_kept() {
-        let usage = |text: &str| Usage::new(Raw::parse(text).unwrap()).unwrap();
         let sum = usage(
             r#"{"prompt_tokens":10,"total_tokens":15,"d":{"cached":3},"cost":0.5,"x":null}"#,
         )
         .plus(usage(
             r#"{"prompt_tokens":1,"total_tokens":2,"d":{"cached":4,"new":1},"cost":0.25,"x":7}"#,
         ));
-        let value: Value = serde_json::from_str(Usage::text(Some(&sum))).unwrap();
+        let value: Value = serde_json::from_str(&Usage::text(Some(&sum))).unwrap();
         let expected = serde_json::json!(
-            {"prompt_tokens":11,"total_tokens":17,"d":{"cached":7,"new":1},"cost":0.75,"x":7});
+            {"prompt_tokens":11,"completion_tokens":0,"total_tokens":17,
+             "d":{"cached":7,"new":1},"cost":0.75,"x":7});
         assert_eq!(value, expected);
         assert_eq!(sum.total(), 17);
+    }
+
+    #[test]
+    fn counts_that_are_missing_are_filled_in_and_complete_ones_not_touched() {
+        let text = |given: &str| Usage::text(Some(&usage(given))).into_owned();
+        let whole = r#"{"x":1,  "total_tokens":3.0,"prompt_tokens":1,"completion_tokens":2}"#;
+        assert_eq!(text(whole), whole);
+        assert_eq!(
+            text(r#"{"completion_tokens":2,"prompt_tokens":5,"d":{}}"#),
+            r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"d":{}}"#
+        );
+        assert_eq!(
+            text(r#"{"total_tokens":4,"prompt_tokens":null}"#),
+            r#"{"prompt_tokens":0,"completion_tokens":0,"total_tokens":4}"#
+        );
+        assert_eq!(text("{}"), NONE);
+    }
+
+    #[test]
+    fn the_sum_of_rounds_has_the_total_of_both() {
+        let sum = usage(r#"{"prompt_tokens":5,"completion_tokens":2}"#).plus(usage(
+            r#"{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}"#,
+        ));
+        assert_eq!(sum.total(), 9);
     }
 }

@@ -36,7 +36,7 @@ fn answer(object: &mut ObjectWriter<'_>, answered: &Answered) -> Result<(), Box<
         object.member("calls", &json(&answered.calls)?);
     }
     if answered.usage.is_some() {
-        object.member("usage", Usage::text(answered.usage.as_ref()));
+        object.member("usage", &Usage::text(answered.usage.as_ref()));
     }
     for (key, value) in [
         ("system_fingerprint", &answered.system_fingerprint),
