@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::fold::{Calls, checked_error};
+use crate::harness::conformance;
+use crate::harness::fold::Calls;
 use crate::harness::pattern;
 use crate::harness::sse;
 use crate::harness::stream::Stream;
@@ -112,7 +113,7 @@ fn a_stream_that_breaks_a_rule_is_caught() {
 #[test]
 fn an_error_of_another_shape_is_caught() {
     let whole = json!({"message": "m", "type": "t", "param": null, "code": "c"});
-    checked_error(&json!({"error": whole})).expect("nothing is wrong with it");
+    conformance::body(400, &json!({"error": whole})).expect("nothing is wrong with it");
     let broken = [
         json!({"error": "text"}),
         json!({"error": {"message": "m", "type": "t", "code": "c"}}),
@@ -123,7 +124,61 @@ fn an_error_of_another_shape_is_caught() {
         json!({"detail": "m"}),
     ];
     for body in broken {
-        assert!(checked_error(&body).is_err(), "{body} is not caught");
+        assert!(
+            conformance::body(400, &body).is_err(),
+            "{body} is not caught"
+        );
+        assert!(conformance::event(&body).is_err(), "{body} is not caught");
+    }
+}
+
+#[test]
+fn a_whole_answer_that_breaks_a_rule_is_caught() {
+    let whole = json!({
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "support",
+        "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
+            "role": "assistant", "content": null, "reasoning_content": "Hm.", "tool_calls": [{
+                "id": "call_a", "type": "function", "extra_content": {},
+                "function": {"name": "get_weather", "arguments": "{}"},
+            }],
+        }}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.1},
+    });
+    conformance::body(200, &whole).expect("nothing is wrong with it");
+    let message = "/choices/0/message";
+    let call = "/choices/0/message/tool_calls/0";
+    let function = "/choices/0/message/tool_calls/0/function";
+    let broken = [
+        ("", "id", json!("")),
+        ("", "object", json!("chat.completion.chunk")),
+        ("", "created", json!(1.5)),
+        ("", "choices", json!([])),
+        ("", "usage", Value::Null),
+        ("", "provider", json!("x")),
+        ("/choices/0", "finish_reason", json!("stop")),
+        ("/choices/0", "finish_reason", json!("tool_use")),
+        ("/choices/0", "logprobs", Value::Null),
+        (message, "role", json!("tool")),
+        (message, "content", json!(["x"])),
+        (message, "refusal", Value::Null),
+        (message, "tool_calls", json!([])),
+        (call, "index", json!(0)),
+        (call, "id", json!("")),
+        (call, "type", json!("custom")),
+        (function, "name", json!("a.b")),
+        (function, "arguments", json!({})),
+        ("/usage", "total_tokens", json!("2")),
+    ];
+    for (place, key, value) in broken {
+        let mut body = whole.clone();
+        let object = body.pointer_mut(place).and_then(Value::as_object_mut);
+        object
+            .expect("the place is there")
+            .insert(key.to_owned(), value);
+        assert!(
+            conformance::body(200, &body).is_err(),
+            "{body} is not caught"
+        );
     }
 }
 

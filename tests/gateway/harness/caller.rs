@@ -5,9 +5,10 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
+use super::conformance;
 use super::fold::{self, Calls};
 use super::gateway::Gateway;
-use super::sse::{Event, Reader};
+use super::sse::{self, Event, Reader};
 use super::within;
 
 /// A caller of one gateway.
@@ -95,12 +96,9 @@ impl Caller {
                 Err(_) => break true,
             }
         };
-        Ok(Reply {
-            status: response.status().as_u16(),
-            headers: response.headers().clone(),
-            body,
-            broken,
-        })
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let reply = Reply::received(status, headers, body, broken);
+        Ok(reply.unwrap_or_else(|broken| panic!("{broken}")))
     }
 
     fn chat(&self, body: &Value) -> reqwest::RequestBuilder {
@@ -109,6 +107,38 @@ impl Caller {
 }
 
 impl Reply {
+    /// What came back, held against the reference: the one place where every answer to a test
+    /// passes.
+    pub(crate) fn received(
+        status: u16,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        broken: bool,
+    ) -> Result<Self, String> {
+        let reply = Self {
+            status,
+            headers,
+            body,
+            broken,
+        };
+        // HEAD has the headers of a body that is not there.
+        if broken || reply.body.is_empty() {
+            return Ok(reply);
+        }
+        let content_type = reply.header("content-type");
+        let judged = if content_type.starts_with("text/event-stream") {
+            sse::events(&reply.body).map(drop)
+        } else if content_type.starts_with("application/json") {
+            serde_json::from_slice(&reply.body)
+                .map_err(|error| format!("the body is not JSON ({error})"))
+                .and_then(|body| conformance::body(status, &body))
+        } else {
+            Ok(())
+        };
+        judged.map_err(|broken| format!("{broken}; got {status}: {}", reply.text()))?;
+        Ok(reply)
+    }
+
     /// A header's value, empty if it is absent.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers

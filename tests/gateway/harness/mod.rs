@@ -10,6 +10,7 @@ pub(crate) mod service;
 pub(crate) mod upstream;
 
 pub(crate) mod caller;
+pub(crate) mod conformance;
 pub(crate) mod fold;
 pub(crate) mod sse;
 pub(crate) mod stream;

@@ -1,7 +1,10 @@
 //! A strict reader of the event streams Handback writes. It accepts less than the SSE standard
-//! does: only what every real client was seen to take, which is all that Handback may send.
+//! does: only what every real client was seen to take, which is all that Handback may send. Each event
+//! is held against the reference.
 
 use serde_json::Value;
+
+use super::conformance;
 
 /// One `data:` event.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +65,8 @@ fn one_block(block: &[u8]) -> Result<Option<Event>, String> {
     if data == "[DONE]" {
         return Ok(Some(Event::Done));
     }
-    serde_json::from_str(data)
-        .map(|json| Some(Event::Json(json)))
-        .map_err(|error| format!("an event that is not JSON ({error}): {data:?}"))
+    let json = serde_json::from_str(data)
+        .map_err(|error| format!("an event that is not JSON ({error}): {data:?}"))?;
+    conformance::event(&json)?;
+    Ok(Some(Event::Json(json)))
 }

@@ -81,12 +81,7 @@ async fn read(socket: &mut BufReader<TcpStream>, no_body: bool) -> Result<Reply,
     } else {
         body(socket, &headers).await?
     };
-    Ok(Reply {
-        status,
-        headers,
-        body,
-        broken: false,
-    })
+    Reply::received(status, headers, body, false)
 }
 
 async fn body(socket: &mut BufReader<TcpStream>, headers: &HeaderMap) -> Result<Vec<u8>, String> {
