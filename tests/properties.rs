@@ -16,6 +16,7 @@ mod turns {
         mod frames;
         mod history;
         mod invariants;
+        mod pieces;
         mod sealed;
         mod sequences;
         mod settling;

@@ -11,6 +11,7 @@ mod harness;
 
 mod strictness;
 
+mod spellings;
 mod wire;
 
 mod requests;

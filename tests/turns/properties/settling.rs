@@ -4,7 +4,7 @@ use handback::tools::{Catalogue, Choice};
 use handback::turn::{Action, ArgumentPolicy, Input, Limits, Millis, Say, Setup, Turn};
 use handback::wire::{Call, Raw, answer};
 
-use super::assembly::NAMES;
+use super::pieces::NAMES;
 
 /// A turn whose tools are all the caller's.
 fn open(arguments: ArgumentPolicy) -> Turn {
