@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::wire::raw::says;
 use crate::wire::refusal::excerpt;
 use crate::wire::{Code, Raw, Refusal, Tool};
 
@@ -29,8 +30,8 @@ impl Choice {
             return Ok(Choice::Free);
         };
         match value.get() {
-            "\"auto\"" if strings => return Ok(Choice::Free),
-            "\"none\"" if strings => return Ok(Choice::NoTools),
+            text if strings && says(text, "auto") => return Ok(Choice::Free),
+            text if strings && says(text, "none") => return Ok(Choice::NoTools),
             text if text.starts_with('"') => return Err(string(text, strings)),
             _ => {}
         }
@@ -92,7 +93,7 @@ fn named_function(value: &Raw) -> Option<String> {
         return None;
     }
     let shape: Shape<'_> = serde_json::from_str(value.get()).ok()?;
-    if shape.kind.get() != "\"function\"" || !shape.function.get().starts_with('{') {
+    if !says(shape.kind.get(), "function") || !shape.function.get().starts_with('{') {
         return None;
     }
     serde_json::from_str::<Function>(shape.function.get())

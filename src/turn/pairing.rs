@@ -1,6 +1,7 @@
 //! What pairing does to single messages.
 
 use bytestring::ByteString;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::wire::message::CallHead;
@@ -11,9 +12,14 @@ use crate::wire::{Message, Raw, Role};
 /// Longest id that upstreams take, in characters.
 const ID_CHARS: usize = 40;
 
-/// Whether two tool messages say the same.
+/// Whether two tool messages say the same, in whatever spelling.
 pub(super) fn same_result(one: &Message, other: &Message) -> bool {
-    one.field("content") == other.field("content")
+    let (one, other) = (one.field("content"), other.field("content"));
+    one == other || value(one.as_ref()).is_some_and(|one| value(other.as_ref()) == Some(one))
+}
+
+fn value(content: Option<&Raw>) -> Option<Value> {
+    serde_json::from_str(content?.get()).ok()
 }
 
 /// `id` in a form that every upstream takes: a longer one is replaced by one that follows from

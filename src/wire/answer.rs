@@ -9,7 +9,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::delta::{CallDelta, Claim, Delta};
-use super::raw::{Key, Kind, Members, Raw};
+use super::raw::{Key, Kind, Members, Raw, says};
 use super::usage::Usage;
 
 pub use super::failure::{Failure, failure};
@@ -118,7 +118,7 @@ impl Top<'_> {
         if self.error.is_some_and(names_one)
             || self
                 .object
-                .is_some_and(|object| object.get() == "\"error\"")
+                .is_some_and(|object| says(object.get(), "error"))
         {
             let unnamed = || Failure {
                 message: "no message".to_owned(),

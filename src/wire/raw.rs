@@ -184,6 +184,11 @@ fn decode(text: &str) -> Option<Cow<'_, str>> {
     serde_json::from_str(text).ok().map(Cow::Owned)
 }
 
+/// Whether `text` is the JSON string of `word`, in whatever spelling.
+pub fn says(text: &str, word: &str) -> bool {
+    decode(text).is_some_and(|said| said == word)
+}
+
 fn body_of(text: &str) -> Option<&str> {
     text.strip_prefix('"')?.strip_suffix('"')
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::cursor::{Cursor, NotJson};
 use super::message;
-use super::raw::{Kind, Members, Raw};
+use super::raw::{Kind, Members, Raw, says};
 use super::refusal::{Code, Refusal, excerpt};
 use super::write::ObjectWriter;
 
@@ -146,7 +146,7 @@ struct Shape<'a> {
 fn check_type(kind: Option<&str>, place: &dyn Fn() -> String) -> Result<(), Refusal> {
     const ONLY: &str = "only \"function\" is supported";
     let message = match kind {
-        Some("\"function\"") => return Ok(()),
+        Some(kind) if says(kind, "function") => return Ok(()),
         Some(other) => format!("{} is {}; {ONLY}", place(), excerpt(other)),
         None => format!("{} is missing; {ONLY}: send {FORM}", place()),
     };
@@ -200,7 +200,7 @@ fn says_what_it_takes(schema: &str) -> bool {
     let walked = Cursor::new(schema).object(|cursor, key| {
         let silent = match key.as_ref() {
             "properties" => cursor.kind()? == Kind::Null && cursor.value().is_ok(),
-            "type" => cursor.value()? == "\"object\"",
+            "type" => says(cursor.value()?, "object"),
             other => !OTHER_WAYS_TO_SAY.contains(&other) && cursor.value().is_ok(),
         };
         if silent { Ok(()) } else { Err(NotJson) }

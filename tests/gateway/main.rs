@@ -11,6 +11,7 @@ mod harness;
 
 mod strictness;
 
+mod rewritings;
 mod spellings;
 mod wire;
 

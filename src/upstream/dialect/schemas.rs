@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::{SchemaRefs, SchemaTypes};
-use crate::wire::raw::Members;
+use crate::wire::raw::{Members, says};
 use crate::wire::write::ObjectWriter;
 
 /// How deep schemas are followed, in schemas within each other: far deeper than models fill in.
@@ -172,7 +172,7 @@ impl<'a> Rewriter<'a> {
 /// The first type of a list that is not null.
 fn single(value: &str) -> Cow<'_, str> {
     let types: Vec<&RawValue> = serde_json::from_str(value).unwrap_or_default();
-    let first = types.into_iter().find(|one| one.get() != "\"null\"");
+    let first = types.into_iter().find(|one| !says(one.get(), "null"));
     Cow::Borrowed(first.map_or(value, RawValue::get))
 }
 

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::CallHead;
 use super::parse::{missing, required_text, twice, unreadable};
 use crate::wire::cursor::{Cursor, NotJson};
-use crate::wire::raw::{Kind, Members};
+use crate::wire::raw::{Kind, Members, says};
 use crate::wire::refusal::{Code, Refusal, excerpt};
 use crate::wire::write::{ObjectWriter, compact, quote_into};
 
@@ -130,10 +130,8 @@ impl<'a> Shape<'a> {
         if let Some(key) = self.twice {
             return Err(twice(&under(key)));
         }
-        if let Some(kind) = self
-            .kind
-            .filter(|kind| !matches!(*kind, "\"function\"" | "null" | "\"\""))
-        {
+        let is_function = |kind: &str| matches!(kind, "null" | "\"\"") || says(kind, "function");
+        if let Some(kind) = self.kind.filter(|kind| !is_function(kind)) {
             let message = format!(
                 "{} is {}; only \"function\" is supported",
                 under(".type"),

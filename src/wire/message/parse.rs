@@ -5,7 +5,7 @@ use bytestring::ByteString;
 use super::calls::{self, ToolCalls};
 use super::{Message, Role};
 use crate::wire::cursor::{Cursor, NotJson};
-use crate::wire::raw::{Kind, Members, Raw};
+use crate::wire::raw::{Kind, Members, Raw, says};
 use crate::wire::refusal::{Code, Refusal, excerpt};
 use crate::wire::write::{ObjectWriter, quoted};
 
@@ -266,7 +266,7 @@ fn plain_text(part: &str) -> Option<String> {
         .0
         .iter()
         .all(|(key, _)| key == "type" || key == "text");
-    if !plain || members.get("type")?.get() != "\"text\"" {
+    if !plain || !says(members.get("type")?.get(), "text") {
         return None;
     }
     serde_json::from_str(members.get("text")?.get()).ok()
