@@ -1,6 +1,7 @@
 //! One conversation, written in every way in which real clients write theirs.
 
 use std::cell::Cell;
+use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -10,8 +11,10 @@ use crate::harness::gateway::AGENT;
 /// What was said so far, in turns.
 #[derive(Clone, Debug)]
 pub(super) struct Conversation {
-    pub(super) turns: Vec<Turn>,
-    pub(super) tools: bool,
+    turns: Vec<Turn>,
+    tools: bool,
+    /// The call that is asked for is that of the tool.
+    forced: bool,
 }
 
 /// A question, the calls that the model made of it, and what else the caller said.
@@ -43,8 +46,13 @@ pub(super) fn conversation() -> impl Strategy<Value = Conversation> {
             closing,
         },
     );
-    (proptest::collection::vec(turn, 1..4), any::<bool>())
-        .prop_map(|(turns, tools)| Conversation { turns, tools })
+    (proptest::collection::vec(turn, 1..4), any::<(bool, bool)>()).prop_map(
+        |(turns, (tools, forced))| Conversation {
+            turns,
+            tools,
+            forced: forced && tools,
+        },
+    )
 }
 
 /// The throws that decide how it is written; 0 is what the reference does.
@@ -82,9 +90,13 @@ impl<'a> Habits<'a> {
         } else {
             self.nothing(&mut body, "tools", &[Value::Null, json!([])]);
         }
-        for key in ["tool_choice", "stream"] {
-            self.nothing(&mut body, key, &[Value::Null]);
+        if conversation.forced {
+            let choice = json!({"type": "function", "function": {"name": "get_weather"}});
+            body.insert("tool_choice".to_owned(), choice);
+        } else {
+            self.nothing(&mut body, "tool_choice", &[Value::Null]);
         }
+        self.nothing(&mut body, "stream", &[Value::Null, json!(false)]);
         self.spelled(&Value::Object(body))
     }
 
@@ -106,17 +118,17 @@ impl<'a> Habits<'a> {
     }
 
     fn turn(&self, nth: usize, turn: &Turn, last: bool) -> Vec<Value> {
-        let mut out = vec![self.message("user", json!(turn.question))];
+        let mut out = vec![self.message("user", &json!(turn.question))];
         out.extend(self.calling(nth, turn));
         let mut results = self.results(nth, turn);
         if let Some(text) = &turn.meanwhile {
             // Wherever it stands among the results, it is said behind them.
             let from_end = self.throw(results.len() + 1);
-            results.insert(results.len() - from_end, self.message("user", json!(text)));
+            results.insert(results.len() - from_end, self.message("user", &json!(text)));
         }
         out.extend(results);
         if !last {
-            let mut closing = self.message("assistant", json!(turn.closing));
+            let mut closing = self.message("assistant", &json!(turn.closing));
             if let Some(closing) = closing.as_object_mut() {
                 self.nothing(closing, "tool_calls", &[Value::Null, json!([])]);
             }
@@ -140,7 +152,7 @@ impl<'a> Habits<'a> {
             _ => calls.into_iter().map(|call| json!([call])).collect(),
         };
         let calling = messages.into_iter().map(|calls| {
-            let mut message = self.message("assistant", Value::Null);
+            let mut message = self.message("assistant", &Value::Null);
             message["tool_calls"] = calls;
             message
         });
@@ -160,7 +172,7 @@ impl<'a> Habits<'a> {
     fn results(&self, nth: usize, turn: &Turn) -> Vec<Value> {
         let mut results: Vec<Value> = Vec::new();
         for (place, (_, content)) in turn.calls.iter().enumerate() {
-            let mut result = self.message("tool", self.content(content));
+            let mut result = self.message("tool", &self.content(content));
             result["tool_call_id"] = json!(format!("call_{nth}_{place}"));
             let from_end = self.throw(results.len() + 1);
             results.insert(results.len() - from_end, result);
@@ -180,7 +192,7 @@ impl<'a> Habits<'a> {
         }
     }
 
-    fn message(&self, role: &str, content: Value) -> Value {
+    fn message(&self, role: &str, content: &Value) -> Value {
         let mut message = json!({"role": role, "content": content});
         if self.throw(3) == 1 {
             message["id"] = json!("msg-1");
@@ -215,7 +227,7 @@ impl<'a> Habits<'a> {
         let escaped = self.throw(4) == 1;
         let mut out = String::from("\"");
         for unit in text.encode_utf16().filter(|_| escaped) {
-            out.push_str(&format!("\\u{unit:04X}"));
+            let _ = write!(out, "\\u{unit:04X}");
         }
         if !escaped {
             let plain = json!(text).to_string();

@@ -17,6 +17,7 @@ mod mixed;
 mod observed;
 mod providers;
 mod retries;
+mod silences;
 mod teams;
 mod waiting;
 
