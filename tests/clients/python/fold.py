@@ -1,16 +1,17 @@
 """Puts the chunks of a stream together by hand, as most applications do."""
 from types import SimpleNamespace
 
-from ticket import envelope, expect
+from ticket import MODEL, envelope, expect
 
 
 class Folded:
-    def __init__(self):
+    def __init__(self, model=MODEL):
+        self.model = model
         self.text, self.calls, self.finish_reason, self.usage = "", [], None, None
         self.ids = set()
 
     def add(self, chunk):
-        envelope(chunk, "chat.completion.chunk")
+        envelope(chunk, "chat.completion.chunk", self.model)
         self.ids.add(chunk.id)
         if chunk.usage:
             self.usage = chunk.usage

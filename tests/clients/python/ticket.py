@@ -74,10 +74,10 @@ def final_answer(text, calls, finish_reason):
         raise AssertionError(f"the final text {text!r} does not quote {TICKET_ID}")
 
 
-def envelope(answer, kind):
+def envelope(answer, kind, model=MODEL):
     """The fields around the choices that every answer and every chunk bears."""
     expect("object", answer.object, kind)
-    expect("model", answer.model, MODEL)
+    expect("model", answer.model, model)
     if not (answer.id and answer.created):
         raise AssertionError(f"id {answer.id!r} or created {answer.created!r} is missing")
 
@@ -85,16 +85,17 @@ def envelope(answer, kind):
 class Checks:
     def __init__(self, client):
         self.client = client
-        self.failed = False
+        self.passed = self.failed = 0
 
     def run(self, name, check):
         try:
             check()
         except Exception as error:  # a failed check must not keep the others from running
-            self.failed = True
+            self.failed += 1
             why = " ".join(f"{type(error).__name__}: {error}".split())
             print(f"FAIL {self.client}: {name}: {why[:500]}", flush=True)
         else:
+            self.passed += 1
             print(f"ok {self.client}: {name}", flush=True)
 
     def end(self):
