@@ -137,6 +137,18 @@ def cut_short(ask):
     expect("answer", (text or "", calls or [], finish_reason), ("", [], "length"))
 
 
+def forced(ask):
+    """The weights say another name; the server's grammar, which tool_choice sets, lets only this one."""
+    parameters = {"type": "object", "properties": {"level": {"type": "string", "enum": ["low", "high"]}},
+                  "required": ["level"], "additionalProperties": False}
+    other = {"type": "function", "function": {"name": "set_priority", "parameters": parameters}}
+    choice = {"type": "function", "function": {"name": "set_priority"}}
+    _, calls, finish_reason, _ = ask([QUESTION], tools=[*TOOLS, other], tool_choice=choice)
+    expect("calls and end", ([call.function.name for call in calls], finish_reason), (["set_priority"], "tool_calls"))
+    arguments = json.loads(calls[0].function.arguments)
+    expect("arguments", (list(arguments), arguments["level"] in ["low", "high"]), (["level"], True))
+
+
 def refused(ask, kind, status, code, words):
     try:
         ask([QUESTION], tools=TOOLS)
@@ -187,6 +199,7 @@ def llama_checks(base):
     both(checks, "plain text", lambda ask: says(ask, SAID), desk)
     both(checks, "round trip", tiny_ticket, desk)
     both(checks, "round trip after a hidden round", after_a_hidden_round, Desk(base, "llama.clock"))
+    both(checks, "round with a function that tool_choice names", forced, desk)
     both(checks, "a call that max_tokens cuts short", cut_short, desk)
     return checks
 

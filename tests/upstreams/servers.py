@@ -70,7 +70,7 @@ def answers(url):
 def gateway(folder, name, config):
     """A gateway with this configuration; gives its base URL."""
     file, log = folder / f"{name}.toml", folder / f"{name}.log"
-    file.write_text(config)
+    file.write_text(f'[admin]\nlisten = "127.0.0.1:0"\n{config}')
     command = [os.environ["HANDBACK"], "--config", file, "--listen", "127.0.0.1:0"]
     with process(command, log) as child:
         yield until_ready(child, log, lambda: address(log)) + "/v1"
