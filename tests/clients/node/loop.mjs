@@ -1,5 +1,6 @@
 // openai (Node): the loop written by hand, whole and streamed, and the model list.
 import OpenAI from 'openai';
+import { fold } from './fold.mjs';
 import { MODEL, TOOLS, TOOL_NAME, expect, roundTrip, run, settings } from './ticket.mjs';
 
 const client = new OpenAI(settings());
@@ -20,24 +21,17 @@ async function whole(messages, more = {}) {
 
 async function streamed(messages, more = {}) {
   const stream = await client.chat.completions.create({ model: MODEL, messages, tools: TOOLS, stream: true, ...more });
-  const message = { role: 'assistant', content: '', tool_calls: [] };
-  let finish_reason = null, usage = null;
-  for await (const chunk of stream) {
-    envelope(chunk, 'chat.completion.chunk');
-    usage = chunk.usage ?? usage;
-    const [choice] = chunk.choices;
-    if (!choice) continue;
-    message.content += choice.delta.content ?? '';
-    for (const delta of choice.delta.tool_calls ?? []) {
-      const call = message.tool_calls[delta.index] ??= { id: '', type: 'function', function: { name: '', arguments: '' } };
-      call.id += delta.id ?? '';
-      call.function.name += delta.function.name ?? '';
-      call.function.arguments += delta.function.arguments ?? '';
+  let usage = null;
+  async function* lookedAt() {
+    for await (const chunk of stream) {
+      envelope(chunk, 'chat.completion.chunk');
+      usage = chunk.usage ?? usage;
+      yield chunk;
     }
-    finish_reason = choice.finish_reason ?? finish_reason;
   }
+  const answer = await fold(lookedAt());
   expect('usage in the stream', usage !== null, 'stream_options' in more);
-  return { message, finish_reason };
+  return answer;
 }
 
 const forced = { tool_choice: { type: 'function', function: { name: TOOL_NAME } } };
