@@ -8,7 +8,7 @@ import openai
 
 import servers
 from fold import Folded
-from ticket import QUESTION, TICKET_ID, TOOL_NAME, TOOLS
+from ticket import QUESTION, TOOL_NAME, TOOLS
 from ticket import Checks, envelope, expect, final_answer, result_of, the_call
 
 SCRIPT = servers.ROOT / "fixtures/demo/support-ticket.toml"

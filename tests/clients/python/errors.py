@@ -1,7 +1,7 @@
 """openai (Python): what is refused arrives as the SDK's own exception, with a message to act on."""
 import openai
 
-from ticket import MODEL, QUESTION, TOOLS, TOOL_NAME
+from ticket import MODEL, QUESTION, TOOLS
 from ticket import Checks, expect, result_of, settings, the_call
 
 client = openai.OpenAI(**settings())
