@@ -13,6 +13,10 @@ pub enum Error {
         /// What was seen.
         detail: String,
     },
+    /// The connection was closed in place of an answer: an unused one that the upstream gave up
+    /// at the moment it was used again, most likely.
+    #[error("the connection was closed before the answer began")]
+    Closed,
     /// The answer is not one of chat completions.
     #[error("the upstream answered with status {status} and {what}")]
     NotAnAnswer {
@@ -96,6 +100,7 @@ impl Error {
         match self {
             Error::Unreachable
             | Error::Broken { .. }
+            | Error::Closed
             | Error::TimedOut {
                 phase: Phase::Connect,
             } => Again::Here,
@@ -147,6 +152,7 @@ impl Error {
     pub fn kind(&self) -> &'static str {
         match self {
             Error::Broken { .. } => "broken",
+            Error::Closed => "closed",
             Error::NotAnAnswer { .. } => "not_an_answer",
             Error::Refused { .. } => "refused",
             Error::Resting { .. } => "resting",

@@ -56,10 +56,17 @@ impl Drive {
         if !self.turn.may_ask_again() || error.again() == Again::Nowhere {
             return Err(error.into());
         }
+        // A connection that had gone stale is nobody's failure, once: the next one is fresh.
+        let stale = matches!(error, Error::Closed) && self.course.repeats == 0;
+        let wait = if stale {
+            Some(Duration::ZERO)
+        } else {
+            pause(self.course.repeats, error.retry_after())
+        };
         if error.again() == Again::Here
             && self.course.repeats < source.retries
-            && let Some(pause) = pause(self.course.repeats, error.retry_after())
-            && source.health.may_repeat()
+            && let Some(pause) = wait
+            && (stale || source.health.may_repeat())
         {
             self.decided(Decision::Repeated, &error, pause);
             self.course.repeats += 1;

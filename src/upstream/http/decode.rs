@@ -50,7 +50,7 @@ fn decoded(
 }
 
 /// An error on a connection that stood. What the libraries say of it may name the address.
-pub(super) fn cut() -> Error {
+fn cut() -> Error {
     Error::Broken {
         detail: "the connection was closed before the answer was complete".to_owned(),
     }

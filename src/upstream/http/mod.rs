@@ -173,7 +173,7 @@ fn private(settings: &HttpSettings, uri: &Uri) -> Private {
 /// An error before the answer began.
 fn unsent(error: &legacy::Error) -> Error {
     if !error.is_connect() {
-        return decode::cut();
+        return Error::Closed;
     }
     let mut cause = error.source();
     while let Some(error) = cause {
