@@ -117,11 +117,21 @@ fn keys(item: &Item<'_>) -> Option<MessageKeys> {
     Some(MessageKeys::Only(keys))
 }
 
+/// Fields of a request that cannot be left out, since the gateway acts on them.
+const OWN_FIELDS: [&str; 5] = ["messages", "model", "stream", "tool_choice", "tools"];
+
 fn words(item: &Item<'_>) -> Option<Words> {
     let words = item.list("names")?;
-    let words: Option<Vec<String>> = words
+    // All of them are looked at, so that one report has every mistake.
+    let words: Vec<Option<String>> = words
         .iter()
-        .map(|word| word.text().map(str::to_owned))
+        .map(|word| match word.text()? {
+            own if OWN_FIELDS.contains(&own) => {
+                word.wrong("the gateway writes this field itself; take it out")
+            }
+            other => Some(other.to_owned()),
+        })
         .collect();
+    let words: Option<Vec<String>> = words.into_iter().collect();
     words.map(Words::Own)
 }

@@ -18,6 +18,12 @@ pub fn is_sealed(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::turn::CARRIER;
+
+    #[test]
+    fn the_engine_takes_no_such_id_from_an_upstream() {
+        assert!(START.starts_with(CARRIER));
+    }
 
     #[test]
     fn a_mangled_id_is_still_recognised() {

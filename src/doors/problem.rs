@@ -257,7 +257,10 @@ impl From<&Error> for Problem {
                         Some("rate_limit_exceeded"),
                     )
                 },
-                _ => Problem::new(Public::UpstreamError, error.to_string()),
+                _ => Problem {
+                    retry_after: retry_after.as_deref().map(Box::from),
+                    ..Problem::new(Public::UpstreamError, error.to_string())
+                },
             },
             _ => Problem::new(Public::UpstreamError, error.to_string()),
         }

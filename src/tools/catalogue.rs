@@ -67,6 +67,10 @@ pub enum Offer {
 pub struct Catalogue {
     caller: Vec<Tool>,
     services: Vec<ServiceTool>,
+    /// The conversation may know further service tools: of an agent that handed over, or of an
+    /// earlier request.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    further: bool,
 }
 
 impl Catalogue {
@@ -106,12 +110,27 @@ impl Catalogue {
                 return Err(Refusal::at(Code::ToolNameConflict, place(at), message));
             }
         }
-        Ok(Catalogue { caller, services })
+        Ok(Catalogue {
+            caller,
+            services,
+            further: false,
+        })
     }
 
     /// Replaces the agent's tools. The caller's names have been checked against all that can come.
     pub fn set_services(&mut self, services: Vec<ServiceTool>) {
+        self.further = self.further || !self.services.is_empty();
         self.services = services;
+    }
+
+    /// The conversation has seen service tools that need not be among these.
+    pub fn expect_further(&mut self) {
+        self.further = true;
+    }
+
+    /// Whether a name that is nobody's can still be one that the caller must not read.
+    pub fn may_be_hidden(&self) -> bool {
+        self.further || !self.services.is_empty()
     }
 
     /// Who runs the tool of that name, among those that are offered.
@@ -167,12 +186,6 @@ impl Catalogue {
     /// The caller's tools.
     pub fn caller(&self) -> &[Tool] {
         &self.caller
-    }
-
-    /// Whether a text names one of the agent's own tools.
-    pub fn services_are_told_by(&self, text: &str) -> bool {
-        let mut names = self.services.iter().map(|service| &*service.tool.name);
-        names.any(|name| text.contains(name))
     }
 
     /// Whether the agent has tools of its own.

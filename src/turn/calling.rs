@@ -7,8 +7,10 @@ use super::Turn;
 use super::action::{Action, ServiceCall};
 use super::asking::Asking;
 use super::core::Core;
+use super::limits::ArgumentPolicy;
 use super::notes;
 use super::round::{Reply, Round, RoundCall};
+use crate::tools::ServiceTool;
 use crate::wire::Message;
 
 /// Service tools run; the round goes on when all have replied.
@@ -72,6 +74,21 @@ impl Calling {
             }));
         }
         state.go_on(actions)
+    }
+
+    /// Another agent takes the conversation over. What binds the round under way to its provider
+    /// goes to no other either.
+    pub(super) fn transferred(
+        mut self: Box<Self>,
+        services: Vec<ServiceTool>,
+        arguments: ArgumentPolicy,
+        other_upstream: bool,
+    ) -> Turn {
+        self.core.transfer(services, arguments, other_upstream);
+        if other_upstream {
+            self.round.unbind();
+        }
+        Turn::Calling(self)
     }
 
     /// Takes the reply of a service; one that nobody waits for is dropped.

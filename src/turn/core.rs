@@ -90,6 +90,10 @@ impl Core {
         };
         let resume = setup.resume.as_ref();
         let request_start = setup.messages.len();
+        let mut catalogue = setup.catalogue;
+        if resume.is_some() {
+            catalogue.expect_further();
+        }
         // What was withdrawn stays withdrawn for the rest of the turn.
         let rounds = resume.map_or(0, |resume| resume.rounds.saturating_sub(resume.free_rounds));
         let closing = rounds > setup.limits.rounds;
@@ -100,7 +104,7 @@ impl Core {
         };
         Box::new(Core {
             messages: setup.messages,
-            catalogue: setup.catalogue,
+            catalogue,
             arguments: setup.arguments,
             deadline: deadline(setup.now, &setup.limits),
             limits: setup.limits,

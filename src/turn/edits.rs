@@ -1,6 +1,7 @@
 //! What a caller changed of a handback is its word (contract K5).
 
 use bytestring::ByteString;
+use serde_json::{Number, Value};
 
 use super::hidden::Visible;
 use super::pairing;
@@ -112,7 +113,56 @@ fn is_same(sent: &Call, original: &Call) -> bool {
     if sent.name != original.name {
         return false;
     }
-    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-    sent.arguments == original.arguments
-        || value(&sent.arguments).is_some_and(|sent| Some(sent) == value(&original.arguments))
+    let value = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let values = || Some((value(&sent.arguments)?, value(&original.arguments)?));
+    sent.arguments == original.arguments || values().is_some_and(|(a, b)| is_equal(&a, &b))
+}
+
+/// Whether two values are the same. Of numbers the value counts: a client in JavaScript writes
+/// `1.0` as `1`.
+fn is_equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64() && !exact(a, b),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let same = |(key, a)| b.get(key).is_some_and(|b| is_equal(a, b));
+            a.len() == b.len() && a.iter().all(same)
+        }
+        _ => a == b,
+    }
+}
+
+/// Whether both are whole numbers as written, which can differ beyond what a float tells apart.
+fn exact(a: &Number, b: &Number) -> bool {
+    !a.is_f64() && !b.is_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_by_value() {
+        let equal = |a: &str, b: &str| {
+            let value = |text: &str| serde_json::from_str(text).unwrap();
+            is_equal(&value(a), &value(b))
+        };
+        for (a, b) in [
+            ("1.0", "1"),
+            ("1e2", "100"),
+            ("-0", "0"),
+            ("[{\"a\":2.50}]", "[{\"a\":2.5}]"),
+        ] {
+            assert!(equal(a, b), "{a} {b}");
+        }
+        for (a, b) in [
+            ("1", "2"),
+            ("9007199254740993", "9007199254740992"),
+            ("1", "\"1\""),
+        ] {
+            assert!(!equal(a, b), "{a} {b}");
+        }
+    }
 }

@@ -42,18 +42,41 @@ fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
+/// How an id begins that carries something (contract K3).
+pub const CARRIER: &str = "call_hbc";
+
 /// Whether an upstream's id can stand in the caller's sight (contract K1): 1 to 40 characters of
-/// `[A-Za-z0-9_-]`.
+/// `[A-Za-z0-9_-]`. One that looks like a carrier would be taken for one when it comes back.
 pub(super) fn is_plain(id: &str) -> bool {
     (1..=40).contains(&id.len())
+        && !looks_like_a_carrier(id)
         && id
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
+/// Whether an id begins like a carrier, in whatever spelling.
+fn looks_like_a_carrier(id: &str) -> bool {
+    let plain = |text: &str| -> Vec<u8> {
+        let letters = text.bytes().filter(u8::is_ascii_alphanumeric);
+        letters.map(|byte| byte.to_ascii_lowercase()).collect()
+    };
+    id.len() >= 7 && plain(id).starts_with(&plain(CARRIER))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_looks_like_a_carrier_is_not_plain() {
+        for id in ["call_hbc1abcd", "CALL-HBC1", "callhbc2"] {
+            assert!(!is_plain(id), "{id}");
+        }
+        for id in ["call_hb", "call_abc", "x"] {
+            assert!(is_plain(id), "{id}");
+        }
+    }
 
     #[test]
     fn ids_are_plain_and_differ() {

@@ -56,6 +56,7 @@ pub use action::{Action, Answered, Ask, Say, ServiceCall};
 pub use core::Setup;
 pub use hidden::{Hidden, Resume};
 pub use history::{Conversation, Handback, History};
+pub use ids::CARRIER;
 pub use input::{CallerResult, Input, Millis};
 pub use limits::{ArgumentPolicy, Limits};
 pub use stopped::Stopped;
@@ -121,16 +122,13 @@ impl Turn {
                 Ok(state.replied(&id, result, actions))
             }
             (
-                Turn::Calling(mut state),
+                Turn::Calling(state),
                 Input::Transferred {
                     services,
                     arguments,
                     other_upstream,
                 },
-            ) => {
-                state.core.transfer(services, arguments, other_upstream);
-                Ok(Turn::Calling(state))
-            }
+            ) => Ok(state.transferred(services, arguments, other_upstream)),
             (
                 Turn::HandedBack(state),
                 Input::CallerReturned {

@@ -55,6 +55,15 @@ pub(super) enum Reply {
 }
 
 impl Round {
+    /// Leaves out what binds it to its provider.
+    pub(super) fn unbind(&mut self) {
+        let message = std::mem::replace(&mut self.message, Message::system(""));
+        self.message = unbound(message);
+        for call in &mut self.calls {
+            call.call.extra.clear();
+        }
+    }
+
     /// Sorts the calls of a checked answer: handed back, to be run, or answered already.
     pub(super) fn settle(
         core: &mut Core,

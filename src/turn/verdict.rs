@@ -126,10 +126,11 @@ impl Verdict {
     /// What the caller is told when the turn fails over the call.
     pub(super) fn complaint(&self, core: &Core, call: &GatheredCall) -> Option<String> {
         match self {
-            // The names of internal tools are nobody's business, in a longer word either.
+            // The names of internal tools are nobody's business. A name that is not among them
+            // now can still be one: of an agent that handed over, or of a server that is gone.
             Verdict::Unowned
                 if core.catalogue.owner(&call.name, Offer::All).is_some()
-                    || core.catalogue.services_are_told_by(&call.name) =>
+                    || core.catalogue.may_be_hidden() =>
             {
                 Some("it called a tool that was not offered to it".to_owned())
             }

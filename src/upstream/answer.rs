@@ -313,6 +313,7 @@ impl Answer {
             content_type.starts_with("text/plain") && !text.is_empty() && !text.starts_with('<');
         let message = match self.head.status {
             _ if plain => excerpt(text),
+            401 | 403 => "the upstream refuses the credentials".to_owned(),
             429 => "the upstream limits the rate of requests".to_owned(),
             _ => return None,
         };

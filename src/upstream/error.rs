@@ -137,15 +137,19 @@ impl Error {
         self.again() == Again::Here && !busy || matches!(self, Error::TimedOut { .. })
     }
 
-    /// How long the upstream wants to be left alone, where it says so in seconds.
-    pub fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Error::Refused { retry_after, .. } => {
-                let seconds: f64 = retry_after.as_deref()?.trim().parse().ok()?;
-                Duration::try_from_secs_f64(seconds).ok()
-            }
-            _ => None,
+    /// How long the upstream wants to be left alone from `now` on, in seconds since the Unix
+    /// epoch: it says so in seconds, or as a date (RFC 9110, "Retry-After").
+    pub fn retry_after(&self, now: u64) -> Option<Duration> {
+        let Error::Refused { retry_after, .. } = self else {
+            return None;
+        };
+        let text = retry_after.as_deref()?.trim();
+        if let Ok(seconds) = text.parse() {
+            return Duration::try_from_secs_f64(seconds).ok();
         }
+        let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+        let seconds = u64::try_from(date.as_second()).ok()?;
+        Some(Duration::from_secs(seconds.saturating_sub(now)))
     }
 
     /// The word for logs and metrics.
@@ -175,6 +179,33 @@ impl Error {
         Error::NotAnAnswer {
             status,
             what: malformed.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_is_read_in_seconds_and_as_a_date() {
+        let wish = |text: &str| {
+            let error = Error::Refused {
+                in_body: false,
+                status: 503,
+                failure: Box::default(),
+                retry_after: Some(text.to_owned()),
+                with_callers_authorization: false,
+            };
+            error.retry_after(1_445_412_400)
+        };
+        assert_eq!(wish("2"), Some(Duration::from_secs(2)));
+        assert_eq!(wish(" 0.5 "), Some(Duration::from_millis(500)));
+        let date = "Wed, 21 Oct 2015 07:28:00 GMT";
+        assert_eq!(wish(date), Some(Duration::from_secs(80)));
+        assert_eq!(wish("Fri, 21 Oct 2005 07:28:00 GMT"), Some(Duration::ZERO));
+        for text in ["", "soon", "-1", "1e400"] {
+            assert_eq!(wish(text), None, "{text}");
         }
     }
 }

@@ -203,6 +203,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
 struct Shape<'a> {
     content: Option<&'a RawValue>,
     calls: Option<Vec<CallShape<'a>>>,
+    /// The form before `tool_calls`: one function, without an id.
+    function: Option<FunctionShape<'a>>,
     rest: Vec<(Cow<'a, str>, &'a RawValue)>,
 }
 
@@ -224,6 +226,16 @@ impl Shape<'_> {
             }
             delta.calls.push(call);
         }
+        if let Some(function) = self.function {
+            let call = CallShape {
+                function: Some(function),
+                ..CallShape::default()
+            };
+            delta.calls.push(CallDelta {
+                index: Some(0),
+                ..call.delta(document)
+            });
+        }
         let fields = self
             .rest
             .into_iter()
@@ -240,7 +252,7 @@ fn fits(key: &str, kind: Kind) -> bool {
     match key {
         "refusal" => kind == Kind::String,
         "annotations" => kind == Kind::Array,
-        "audio" | "function_call" => kind == Kind::Object,
+        "audio" => kind == Kind::Object,
         _ => true,
     }
 }
@@ -269,6 +281,13 @@ fn text(document: &ByteString, content: &RawValue) -> Result<Option<Raw>, Malfor
     }
 }
 
+/// The form before `tool_calls`; what is no object there says nothing.
+fn function(value: Option<&RawValue>) -> Option<FunctionShape<'_>> {
+    let text = value?.get();
+    let is_object = text.starts_with('{');
+    serde_json::from_str(text).ok().filter(|_| is_object)
+}
+
 fn shared(document: &ByteString, key: Cow<'_, str>) -> ByteString {
     match key {
         Cow::Borrowed(key) => document.slice_ref(key),
@@ -293,6 +312,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Shape<'a> {
                         "role" => drop(map.next_value::<IgnoredAny>()?),
                         "content" => shape.content = Some(map.next_value()?),
                         "tool_calls" => shape.calls = map.next_value()?,
+                        "function_call" => shape.function = function(map.next_value()?),
                         _ => shape.rest.extend(
                             map.next_value::<Option<&RawValue>>()?
                                 .map(|value| (key, value)),

@@ -237,3 +237,30 @@ async fn a_sick_upstream_is_left_alone_for_a_moment() {
     assert!(decisions(&gateway).await.contains(&counted.to_owned()));
     assert!(asked >= 10, "{asked} failures put it to rest");
 }
+
+#[tokio::test]
+async fn a_refused_key_shows_by_the_status_alone() {
+    let first = Upstream::start().await;
+    let spare = Upstream::start().await;
+    let gateway = with_fallback(&first.base_url(), &spare).start().await;
+    let alone = Setup::with_upstream(&first.base_url()).start().await;
+    for status in [401, 403] {
+        for (kind, body) in [("text/html", "<html>No.</html>"), ("application/json", "")] {
+            first.play([Answer::body(status, kind, body)]);
+            let folded = Caller::of(&gateway).ask(&request(true)).await.folded();
+            assert_eq!(folded["message"]["content"], "done", "{status} {kind}");
+            let folded = Caller::of(&alone).ask(&request(true)).await.folded();
+            assert_eq!(folded["error"]["code"], "upstream_auth", "{status} {kind}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_wish_for_rest_reaches_the_caller_with_every_status() {
+    let upstream = Upstream::playing([refusal(503).header("retry-after", "30")]).await;
+    let setup = Setup::with_upstream(&upstream.base_url()).retries(2);
+    let gateway = setup.start().await;
+    let reply = Caller::of(&gateway).ask(&request(false)).await;
+    assert_eq!((reply.status, reply.header("retry-after")), (502, "30"));
+    upstream.only_request();
+}

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use super::{Drive, Model};
+use crate::drive::clock;
 use crate::drive::order::Failure;
 use crate::telemetry::Decision;
 use crate::turn::Input;
@@ -54,14 +55,14 @@ impl Drive {
             self.decided(Decision::Rests, &error, time);
         }
         if !self.turn.may_ask_again() || error.again() == Again::Nowhere {
-            return Err(error.into());
+            return Err(self.without_names(error).into());
         }
         // A connection that had gone stale is nobody's failure, once: the next one is fresh.
         let stale = matches!(error, Error::Closed) && self.course.repeats == 0;
         let wait = if stale {
             Some(Duration::ZERO)
         } else {
-            pause(self.course.repeats, error.retry_after())
+            pause(self.course.repeats, error.retry_after(clock::now_seconds()))
         };
         if error.again() == Again::Here
             && self.course.repeats < source.retries
@@ -75,13 +76,38 @@ impl Drive {
         }
         let next = self.course.source + 1;
         if next > self.agent.fallbacks.len() {
-            return Err(error.into());
+            return Err(self.without_names(error).into());
         }
         self.decided(Decision::FellBack, &error, Duration::ZERO);
         let other_upstream = self.agent.source(next).name != source.name;
         self.course = Course::from(next);
         self.feed(Input::AskedAgain { other_upstream });
         Ok(())
+    }
+
+    /// An upstream that finds fault with one of the agent's own tools does not speak of the
+    /// caller's input: neither its words nor its status are the caller's.
+    fn without_names(&self, error: Error) -> Error {
+        let Error::Refused { failure, .. } = &error else {
+            return error;
+        };
+        let texts = [
+            Some(&failure.message),
+            failure.param.as_ref(),
+            failure.code.as_ref(),
+        ];
+        let mut tools = self.bound.iter().chain(&self.former);
+        let names_one = tools.any(|bound| {
+            let name: &str = &bound.tool.tool.name;
+            texts.iter().flatten().any(|text| names(text, name))
+        });
+        if names_one {
+            return Error::NotAnAnswer {
+                status: error.status(),
+                what: "a fault that it finds with a tool of the agent's own".to_owned(),
+            };
+        }
+        error
     }
 
     /// The upstream has begun to answer.
@@ -111,6 +137,17 @@ impl Drive {
             "model request failed"
         );
     }
+}
+
+/// Whether a text names a tool: as a word of its own or as a part of a longer name, but not
+/// where letters around it make another word of it.
+fn names(text: &str, tool: &str) -> bool {
+    text.match_indices(tool).any(|(at, _)| {
+        let letter = |c: char| c.is_alphabetic();
+        let before = text[..at].chars().next_back().is_some_and(letter);
+        let behind = text[at + tool.len()..].chars().next().is_some_and(letter);
+        !before && !behind
+    })
 }
 
 /// How long to wait before a repetition, with a share of chance so that those who failed together

@@ -226,3 +226,77 @@ async fn a_team_is_a_model() {
     }
     assert_eq!(caller.get("/v1/models/front").await.json()["id"], "front");
 }
+
+#[tokio::test]
+async fn what_binds_a_transfer_to_its_provider_goes_to_no_other() {
+    for streamed in [false, true] {
+        let (upstream, other, service) =
+            (Upstream::start().await, Upstream::start().await, kb().await);
+        let further = format!(
+            "[[upstreams]]\nname = \"other\"\nbase_url = \"{}\"\nretries = 0\n",
+            other.base_url()
+        );
+        let gateway = Setup::with_upstream(&upstream.base_url())
+            .tables(&service.toml())
+            .tables(&TEAM.replace("\"model\"", "\"other\""))
+            .tables(&further)
+            .start()
+            .await;
+        let mut thinking = transfer();
+        thinking["reasoning_content"] = json!("Somebody else's business.");
+        thinking["tool_calls"][0]["extra_content"] =
+            json!({"google": {"thought_signature": "c2ln"}});
+        upstream.play([says(&thinking)]);
+        other.play([closes("Hello.")]);
+        let folded = Caller::of(&gateway).ask(&ask_team(streamed)).await.folded();
+        assert_eq!(
+            folded["message"]["content"], "One moment. Hello.",
+            "{folded}"
+        );
+        assert_eq!(messages(&other.only_request())[2], transfer());
+    }
+}
+
+#[tokio::test]
+async fn a_tool_of_the_one_before_is_not_named_to_the_caller() {
+    let upstream = Upstream::start().await;
+    let service = kb().await;
+    // The lead has the service; the member has nothing.
+    let gateway = Setup::with_upstream(&upstream.base_url())
+        .agent("services = [\"kb\"]\n")
+        .tables(&service.toml())
+        .tables(&TEAM.replace("services = [\"kb\"]\n", ""))
+        .start()
+        .await;
+    for streamed in [false, true] {
+        upstream.play([
+            says(&transfer()),
+            says(&calling(None, &[call("call_1", "look", "{}")])),
+        ]);
+        let reply = Caller::of(&gateway).ask(&ask_team(streamed)).await;
+        assert_eq!(reply.folded()["error"]["code"], "invalid_model_output");
+        assert!(!reply.text().contains("look"), "{}", reply.text());
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_finds_fault_with_a_hidden_tool_does_not_name_it() {
+    let upstream = Upstream::start().await;
+    let service = kb().await;
+    let gateway = super::setup(&upstream, &service).start().await;
+    let caller = Caller::of(&gateway);
+    let refusal = |message: &str| {
+        Answer::json(
+            400,
+            &json!({"error": {"message": message, "param": "tools[1]"}}),
+        )
+    };
+    upstream.play([refusal("Invalid schema for function 'save': no")]);
+    let reply = caller.ask(&request(false)).await;
+    assert_eq!(reply.status, 502);
+    assert!(!reply.text().contains("save"), "{}", reply.text());
+    upstream.play([refusal("saved messages are too long")]);
+    let reply = caller.ask(&request(false)).await;
+    assert_eq!(reply.status, 400, "another word is no name");
+    assert!(reply.text().contains("saved messages"));
+}
