@@ -44,7 +44,12 @@ impl Opened {
         let order = &*order;
         let (mut lost, mut strangers) = (None, false);
         let mut conversation = Conversation::read(messages, |handback| {
-            let id = handback.ids.iter().find(|id| is_sealed(id))?;
+            let mut sealed = handback.ids.iter().filter(|id| is_sealed(id));
+            let id = sealed.next()?;
+            // Two handbacks that the caller made one of: only one of them can go on.
+            if let Some(other) = sealed.next().filter(|_| handback.frontier) {
+                lost = Some(refusal(other, handback.at));
+            }
             let held = open(order, id);
             strangers = strangers || held.is_none();
             if held.is_none() && handback.frontier {

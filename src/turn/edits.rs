@@ -47,6 +47,7 @@ pub(super) fn merge(original: Round, visible: &Visible<'_>, text_edited: bool) -
             let Some(mut call) = sent.get(at).cloned() else {
                 continue;
             };
+            call.id = pairing::short_id(&call.id);
             // One that bears an id that the model knows another call by gets a new one.
             if taken.contains(&call.id) {
                 call.id = pairing::derived_id(&call.id);

@@ -1,12 +1,14 @@
 //! What travels between two requests opens in every process with the key, for the same caller and
 //! the same model, and nowhere else (contract K1 to K3, K8).
 
+use serde_json::{Value, json};
+
 use super::{
     Handback, KEY, call, calling, closes, follow_up, ids, kb, messages, result, says, sealed_with,
-    setup, weather,
+    setup, weather, with,
 };
 use crate::harness::caller::Caller;
-use crate::harness::case::request;
+use crate::harness::case::{request, user};
 use crate::harness::gateway::Setup;
 use crate::harness::upstream::Upstream;
 
@@ -92,4 +94,47 @@ async fn sealed_ids_hold_plain_characters_and_say_nothing() {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     assert!(id.bytes().all(plain), "{id}");
     assert_eq!(handback.message["content"], "One moment.  Asking. ");
+}
+
+#[tokio::test]
+async fn two_handbacks_made_one_are_refused_and_no_long_id_goes_upstream() {
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let gateway = setup(&upstream, &service)
+        .tables(&sealed_with(&[KEY]))
+        .start()
+        .await;
+    let caller = Caller::of(&gateway);
+    let mut handbacks = Vec::new();
+    for id in ["call_1", "call_2"] {
+        let parked = format!("{id}_parked");
+        upstream.play([says(&calling(
+            None,
+            &[weather(id), call(&parked, "save", "{}")],
+        ))]);
+        handbacks.push(caller.ask(&request(false)).await.folded()["message"].clone());
+    }
+    let results = handbacks.iter().map(|message| {
+        let id = message["tool_calls"][0]["id"].as_str().unwrap_or_default();
+        result(id, "dry")
+    });
+    let history: Vec<Value> = handbacks.iter().cloned().chain(results).collect();
+    let body = with(&request(false), history.clone());
+    upstream.play([closes("done")]);
+    let folded = caller.ask(&body).await.folded();
+    assert_eq!(folded["error"]["code"], "continuation_lost", "{folded}");
+    assert_eq!((upstream.requests().len(), service.calls("save")), (0, 0));
+    // In older history it never stands in the way (contract K3, P7).
+    let more = [
+        json!({"role": "assistant", "content": "Dry."}),
+        user("And now?"),
+    ];
+    let body = with(&request(false), history.into_iter().chain(more));
+    let folded = caller.ask(&body).await.folded();
+    assert_eq!(folded["message"]["content"], "done", "{folded}");
+    for message in messages(&upstream.only_request()) {
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            let id = call["id"].as_str().unwrap_or_default();
+            assert!(id.len() <= 40, "{} characters", id.len());
+        }
+    }
 }
