@@ -188,6 +188,11 @@ impl Catalogue {
         &self.caller
     }
 
+    /// The agent's own tools.
+    pub fn services(&self) -> &[ServiceTool] {
+        &self.services
+    }
+
     /// Whether the agent has tools of its own.
     pub fn has_services(&self) -> bool {
         !self.services.is_empty()

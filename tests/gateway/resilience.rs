@@ -236,6 +236,12 @@ async fn a_sick_upstream_is_left_alone_for_a_moment() {
         r#"handback_upstream_decisions_total{agent="support",decision="rests",upstream="model"} 1"#;
     assert!(decisions(&gateway).await.contains(&counted.to_owned()));
     assert!(asked >= 10, "{asked} failures put it to rest");
+    let counted = format!("handback_upstream_errors_total{{kind=\"refused\"}} {asked}\n");
+    let metrics = admin_of(&gateway).get("/metrics").await.text();
+    assert!(
+        metrics.contains(&counted),
+        "each failure is counted once: {metrics}"
+    );
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use super::{Drive, Model};
 use crate::drive::clock;
 use crate::drive::order::Failure;
 use crate::telemetry::Decision;
+use crate::tools::Catalogue;
 use crate::turn::Input;
 use crate::upstream::health::Verdict;
 use crate::upstream::{Again, Error};
@@ -96,9 +97,13 @@ impl Drive {
             failure.param.as_ref(),
             failure.code.as_ref(),
         ];
-        let mut tools = self.bound.iter().chain(&self.former);
-        let names_one = tools.any(|bound| {
-            let name: &str = &bound.tool.tool.name;
+        let mut tools = self
+            .turn
+            .catalogue()
+            .map_or(&[][..], Catalogue::services)
+            .iter();
+        let names_one = tools.any(|service| {
+            let name = &service.tool.name;
             texts.iter().flatten().any(|text| names(text, name))
         });
         if names_one {
@@ -125,7 +130,10 @@ impl Drive {
     fn decided(&self, decision: Decision, error: &Error, pause: Duration) {
         let source = self.agent.source(self.course.source);
         self.agent.metrics.decided(&source.name, decision);
-        self.agent.metrics.upstream_error(error.kind());
+        // The last error of a request is counted where it is answered with.
+        if decision != Decision::Rests {
+            self.agent.metrics.upstream_error(error.kind());
+        }
         tracing::warn!(
             agent = self.agent.name,
             upstream = source.name,

@@ -295,6 +295,11 @@ async fn an_upstream_that_finds_fault_with_a_hidden_tool_does_not_name_it() {
     let reply = caller.ask(&request(false)).await;
     assert_eq!(reply.status, 502);
     assert!(!reply.text().contains("save"), "{}", reply.text());
+    let team = Scene::start().await;
+    team.upstream.play([refusal("transfer_to_desk is no name")]);
+    let reply = Caller::of(&team.gateway).ask(&ask_team(false)).await;
+    assert_eq!(reply.status, 502);
+    assert!(!reply.text().contains("desk"), "{}", reply.text());
     upstream.play([refusal("saved messages are too long")]);
     let reply = caller.ask(&request(false)).await;
     assert_eq!(reply.status, 400, "another word is no name");
