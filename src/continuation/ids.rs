@@ -1,5 +1,7 @@
 //! The recognisable start of a sealed id (contract K3).
 
+use crate::turn::begins_like;
+
 /// What every sealed id begins with: the common start of call ids, a mark, the version of the
 /// form.
 pub(super) const START: &str = "call_hbc1";
@@ -8,11 +10,7 @@ pub(super) const START: &str = "call_hbc1";
 /// then it does not open, and the loss is noticed. An id that a client made up itself does not
 /// show.
 pub fn is_sealed(id: &str) -> bool {
-    let plain = id
-        .bytes()
-        .filter(u8::is_ascii_alphanumeric)
-        .map(|byte| byte.to_ascii_lowercase());
-    plain.take(8).eq(*b"callhbc1")
+    begins_like(id, START)
 }
 
 #[cfg(test)]

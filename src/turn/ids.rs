@@ -49,19 +49,21 @@ pub const CARRIER: &str = "call_hbc";
 /// `[A-Za-z0-9_-]`. One that looks like a carrier would be taken for one when it comes back.
 pub(super) fn is_plain(id: &str) -> bool {
     (1..=40).contains(&id.len())
-        && !looks_like_a_carrier(id)
+        && !begins_like(id, CARRIER)
         && id
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Whether an id begins like a carrier, in whatever spelling.
-fn looks_like_a_carrier(id: &str) -> bool {
-    let plain = |text: &str| -> Vec<u8> {
-        let letters = text.bytes().filter(u8::is_ascii_alphanumeric);
-        letters.map(|byte| byte.to_ascii_lowercase()).collect()
-    };
-    id.len() >= 7 && plain(id).starts_with(&plain(CARRIER))
+/// Whether an id begins so, be it stripped of its punctuation or written in one case.
+pub fn begins_like(id: &str, start: &str) -> bool {
+    let mut own = letters(id);
+    letters(start).all(|wanted| own.next() == Some(wanted))
+}
+
+fn letters(text: &str) -> impl Iterator<Item = u8> {
+    let letters = text.bytes().filter(u8::is_ascii_alphanumeric);
+    letters.map(|byte| byte.to_ascii_lowercase())
 }
 
 #[cfg(test)]

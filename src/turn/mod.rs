@@ -56,7 +56,7 @@ pub use action::{Action, Answered, Ask, Say, ServiceCall};
 pub use core::Setup;
 pub use hidden::{Hidden, Resume};
 pub use history::{Conversation, Handback, History};
-pub use ids::CARRIER;
+pub use ids::{CARRIER, begins_like};
 pub use input::{CallerResult, Input, Millis};
 pub use limits::{ArgumentPolicy, Limits};
 pub use stopped::Stopped;

@@ -9,7 +9,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::delta::{CallDelta, Claim, Delta};
-use super::raw::{Key, Kind, Members, Raw, says};
+use super::raw::{Key, Kind, Members, Raw, says, shared};
 use super::usage::Usage;
 
 pub use super::failure::{Failure, failure};
@@ -239,7 +239,7 @@ impl Shape<'_> {
         let fields = self
             .rest
             .into_iter()
-            .map(|(key, value)| (shared(document, key), Raw::of(document, value)))
+            .map(|(key, value)| (shared(document, &key), Raw::of(document, value)))
             .filter(|(key, value)| fits(key, value.kind()));
         delta.fields.extend(fields);
         Ok(())
@@ -286,13 +286,6 @@ fn function(value: Option<&RawValue>) -> Option<FunctionShape<'_>> {
     let text = value?.get();
     let is_object = text.starts_with('{');
     serde_json::from_str(text).ok().filter(|_| is_object)
-}
-
-fn shared(document: &ByteString, key: Cow<'_, str>) -> ByteString {
-    match key {
-        Cow::Borrowed(key) => document.slice_ref(key),
-        Cow::Owned(key) => ByteString::from(key),
-    }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Shape<'a> {
@@ -367,7 +360,7 @@ impl CallShape<'_> {
             extra: self
                 .rest
                 .into_iter()
-                .map(|(key, value)| (shared(document, key), Raw::of(document, value)))
+                .map(|(key, value)| (shared(document, &key), Raw::of(document, value)))
                 .collect(),
         }
     }

@@ -276,7 +276,8 @@ impl Drive {
         let source = self.agent.source(self.course.source);
         if let Err(rest) = source.health.admit() {
             let seconds = rest.as_secs();
-            self.model = Model::Failed(Box::new(upstream::Error::Resting { seconds }));
+            let resting = std::future::ready(Err(upstream::Error::Resting { seconds }));
+            self.model = Model::Asked(Box::pin(resting));
             return;
         }
         let model = source.model.as_ref().unwrap_or(&self.named);

@@ -12,8 +12,6 @@ use crate::upstream::{self, Answer, Asked};
 pub(super) enum Model {
     Answering(Box<Answer>),
     Asked(Asked),
-    /// It was not made at all.
-    Failed(Box<upstream::Error>),
     /// It is to be made again when this time is over.
     Pausing(Pin<Box<Sleep>>),
     Silent,
@@ -35,12 +33,6 @@ impl Model {
                     }
                     *self = Model::Silent;
                     return Ok(Input::AnswerEnded);
-                }
-                Model::Failed(_) => {
-                    let failed = std::mem::replace(self, Model::Silent);
-                    if let Model::Failed(error) = failed {
-                        return Err(*error);
-                    }
                 }
                 Model::Pausing(time) => {
                     time.as_mut().await;
