@@ -55,6 +55,7 @@ pub(crate) fn opened(
         now: Millis(0),
         seed: 7,
         resume: history.resume,
+        ids_bind: false,
     };
     let mut actions = Vec::new();
     let turn = Turn::open(setup, &mut actions);

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bytestring::ByteString;
 
+use crate::turn::Provider;
+use crate::upstream::dialect::CallIds;
 use crate::upstream::{Health, Upstream};
 
 /// A model at an upstream.
@@ -23,6 +25,19 @@ pub struct Source {
 }
 
 impl Source {
+    /// What it is to a turn that was at `before` until now.
+    pub(super) fn beside(&self, before: &Source) -> Provider {
+        Provider {
+            other: self.name != before.name,
+            ids_bind: self.ids_bind(),
+        }
+    }
+
+    /// Whether the ids that it gives carry something of its own.
+    pub(super) fn ids_bind(&self) -> bool {
+        self.upstream.dialect().call_ids == CallIds::AsGiven
+    }
+
     /// The same upstream with another model.
     #[must_use]
     pub fn with_model(&self, model: &str) -> Source {

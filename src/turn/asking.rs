@@ -8,6 +8,7 @@ use super::calling::Calling;
 use super::core::Core;
 use super::gather::{Gather, GatheredCall};
 use super::handed_back::HandedBack;
+use super::input::Provider;
 use super::pieces::Pieces;
 use super::round::{self, Round};
 use super::stopped::Stopped;
@@ -64,7 +65,7 @@ impl Asking {
     /// Forgets an answer that broke off and makes the same request again.
     pub(super) fn asked_again(
         self,
-        other_upstream: bool,
+        provider: Provider,
         actions: &mut Vec<Action>,
     ) -> Result<Turn, Stopped> {
         if self.said {
@@ -73,9 +74,7 @@ impl Asking {
         let Asking {
             mut core, choice, ..
         } = self;
-        if other_upstream {
-            core.unbind();
-        }
+        core.served_by(provider);
         Ok(Asking::make(core, choice, actions))
     }
 

@@ -7,6 +7,7 @@ use super::Turn;
 use super::action::{Action, ServiceCall};
 use super::asking::Asking;
 use super::core::Core;
+use super::input::Provider;
 use super::limits::ArgumentPolicy;
 use super::notes;
 use super::round::{Reply, Round, RoundCall};
@@ -82,10 +83,10 @@ impl Calling {
         mut self: Box<Self>,
         services: Vec<ServiceTool>,
         arguments: ArgumentPolicy,
-        other_upstream: bool,
+        provider: Provider,
     ) -> Turn {
-        self.core.transfer(services, arguments, other_upstream);
-        if other_upstream {
+        self.core.transfer(services, arguments, provider);
+        if provider.other {
             self.round.unbind();
         }
         Turn::Calling(self)
@@ -102,7 +103,7 @@ impl Calling {
             .round
             .calls
             .iter_mut()
-            .find(|call| call.is_pending() && call.call.id == *id)
+            .find(|call| call.is_pending() && call.is_known_as(id))
         {
             call.result = Some(Reply::Text(result));
         }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hidden::Resume;
 use super::ids::{self, Ids};
-use super::input::Millis;
+use super::input::{Millis, Provider};
 use super::limits::{ArgumentPolicy, Limits};
 use super::round;
 use crate::tools::{Catalogue, Choice, Offer, ServiceTool};
@@ -30,6 +30,8 @@ pub struct Setup {
     pub seed: u64,
     /// What the request goes on with, if it is a follow-up with something hidden.
     pub resume: Option<Resume>,
+    /// The upstream's ids of calls carry something: they bind like a provider field.
+    pub ids_bind: bool,
 }
 
 /// The state that outlives the states.
@@ -70,6 +72,10 @@ pub(super) struct Core {
     /// not count: what it meant in the end is with the caller.
     #[serde(default)]
     pub(super) unseen: bool,
+    /// The ids that the upstream gives carry something of its own: they go back to it as they are,
+    /// and to no other upstream.
+    #[serde(default)]
+    pub(super) ids_bind: bool,
     pub(super) usage: Option<Usage>,
     pub(super) system_fingerprint: Option<Raw>,
     pub(super) service_tier: Option<Raw>,
@@ -120,6 +126,7 @@ impl Core {
             request_start,
             parked: Vec::new(),
             unseen: false,
+            ids_bind: setup.ids_bind,
             usage: None,
             system_fingerprint: None,
             service_tier: None,
@@ -144,17 +151,19 @@ impl Core {
         &mut self,
         services: Vec<ServiceTool>,
         arguments: ArgumentPolicy,
-        other_upstream: bool,
+        provider: Provider,
     ) {
         self.catalogue.set_services(services);
         self.arguments = arguments;
-        if other_upstream {
-            self.unbind();
-        }
+        self.served_by(provider);
     }
 
-    /// Leaves out what binds messages to their provider.
-    pub(super) fn unbind(&mut self) {
+    /// The model is served by another from now on, or by the same.
+    pub(super) fn served_by(&mut self, provider: Provider) {
+        self.ids_bind = provider.ids_bind;
+        if !provider.other {
+            return;
+        }
         for message in &mut self.messages {
             *message = round::unbound(std::mem::replace(message, Message::system("")));
         }

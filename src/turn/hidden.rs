@@ -82,8 +82,11 @@ impl Hidden {
         let internal = round.calls.iter().any(|call| call.visible.is_none());
         // A turn in which anything ran unseen carries on what it used of its bounds, and who is
         // active in it.
-        let carried =
-            internal || core.unseen || core.service_calls > 0 || round.has_provider_fields();
+        let carried = internal
+            || core.unseen
+            || core.service_calls > 0
+            || round.has_provider_fields()
+            || core.ids_bind && round.has_ids_of_its_own();
         carried.then(|| Hidden {
             turn: core.turn,
             parked: core.parked.clone(),
@@ -194,10 +197,7 @@ impl Hidden {
     #[must_use]
     pub fn unbound(mut self) -> Hidden {
         self.messages = self.messages.into_iter().map(round::unbound).collect();
-        self.round.message = round::unbound(self.round.message);
-        for call in &mut self.round.calls {
-            call.call.extra.clear();
-        }
+        self.round.unbind();
         self
     }
 
@@ -225,6 +225,12 @@ impl Round {
     fn has_provider_fields(&self) -> bool {
         self.calls.iter().any(|call| !call.call.extra.is_empty())
             || round::binds_to_provider(&self.message)
+    }
+
+    /// Whether the upstream knows one of its calls by another id than the caller.
+    fn has_ids_of_its_own(&self) -> bool {
+        let mut ids = self.calls.iter().map(|call| (&call.visible, &call.call.id));
+        ids.any(|(visible, id)| visible.as_ref().is_some_and(|visible| visible != id))
     }
 
     /// The replies of its internal calls, in order.

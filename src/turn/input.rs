@@ -36,8 +36,8 @@ pub enum Input {
     /// It failed before anything of its answer was said, and is to be made again
     /// ([`super::Turn::may_ask_again`]; contract U5).
     AskedAgain {
-        /// Of another upstream: what binds messages to their provider is left out.
-        other_upstream: bool,
+        /// Who is asked.
+        provider: Provider,
     },
     /// The caller came back after a handback.
     CallerReturned {
@@ -68,9 +68,19 @@ pub enum Input {
         services: Vec<ServiceTool>,
         /// How strictly arguments are taken from now on.
         arguments: ArgumentPolicy,
-        /// Its model is another upstream's: what binds messages to their provider is left out.
-        other_upstream: bool,
+        /// Who serves its model.
+        provider: Provider,
     },
+}
+
+/// The upstream that serves the model from now on, beside the one that served it before.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Provider {
+    /// It is another one: what binds messages to their provider is left out (contract U3).
+    pub other: bool,
+    /// The ids that it gives carry something ([`super::Setup::ids_bind`]).
+    pub ids_bind: bool,
 }
 
 /// What the caller's function gave.

@@ -57,7 +57,7 @@ pub use core::Setup;
 pub use hidden::{Hidden, Resume};
 pub use history::{Conversation, Handback, History};
 pub use ids::{CARRIER, begins_like};
-pub use input::{CallerResult, Input, Millis};
+pub use input::{CallerResult, Input, Millis, Provider};
 pub use limits::{ArgumentPolicy, Limits};
 pub use stopped::Stopped;
 
@@ -115,8 +115,8 @@ impl Turn {
             (Turn::Asking(state), Input::Delta(delta)) => state.delta(delta, actions),
             (Turn::Asking(state), Input::AnswerEnded) => (*state).ended(actions),
             (Turn::Asking(_), Input::AnswerFailed) => Err(Stopped::ModelFailed),
-            (Turn::Asking(state), Input::AskedAgain { other_upstream }) => {
-                state.asked_again(other_upstream, actions)
+            (Turn::Asking(state), Input::AskedAgain { provider }) => {
+                state.asked_again(provider, actions)
             }
             (Turn::Calling(state), Input::ServiceReplied { id, result }) => {
                 Ok(state.replied(&id, result, actions))
@@ -126,9 +126,9 @@ impl Turn {
                 Input::Transferred {
                     services,
                     arguments,
-                    other_upstream,
+                    provider,
                 },
-            ) => Ok(state.transferred(services, arguments, other_upstream)),
+            ) => Ok(state.transferred(services, arguments, provider)),
             (
                 Turn::HandedBack(state),
                 Input::CallerReturned {

@@ -12,7 +12,7 @@ use crate::wire::Raw;
 
 /// What has been passed on of the calls of an answer.
 ///
-/// Only with `arguments = "pass"` and no service tools is a piece of a call surely the caller's.
+/// Only with `arguments = "pass"`, without service tools and with ids that carry nothing is a piece of a call surely the caller's.
 /// A call is begun when its name is complete, which the first argument tells, and known; calls
 /// behind one that is not begun wait.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,10 @@ struct Begun {
 
 impl Pieces {
     pub(super) fn new(core: &Core) -> Pieces {
-        let allowed = core.arguments == ArgumentPolicy::Pass && !core.catalogue.has_services();
+        // An id that carries something is sealed once the answer is complete.
+        let allowed = core.arguments == ArgumentPolicy::Pass
+            && !core.catalogue.has_services()
+            && !core.ids_bind;
         Pieces {
             allowed,
             begun: Vec::new(),

@@ -60,7 +60,7 @@ impl Round {
         let message = std::mem::replace(&mut self.message, Message::system(""));
         self.message = unbound(message);
         for call in &mut self.calls {
-            call.call.extra.clear();
+            call.unbind();
         }
     }
 
@@ -115,8 +115,10 @@ impl Round {
     }
 }
 
-/// A message without what binds it to its provider (contract U3).
+/// A message without what binds it to its provider (contract U3): fields, and ids that carry
+/// something.
 pub(super) fn unbound(message: Message) -> Message {
+    let message = pairing::with_short_answer(pairing::with_short_ids(message));
     if !is_bound(&message) {
         return message;
     }
@@ -186,6 +188,17 @@ impl RoundCall {
         }
     }
 
+    /// Whether it is the call that was asked for by that id. Its own may have been shortened since.
+    pub(super) fn is_known_as(&self, id: &ByteString) -> bool {
+        self.call.id == *id || self.call.id == pairing::short_id(id)
+    }
+
+    /// Leaves out what binds it to its provider.
+    fn unbind(&mut self) {
+        self.call.extra.clear();
+        self.call.id = pairing::short_id(&self.call.id);
+    }
+
     pub(super) fn is_pending(&self) -> bool {
         self.result.is_none()
     }
@@ -214,13 +227,15 @@ impl Reply {
     }
 }
 
-/// The calls with an id each: the upstream's own, unless it gave none or the same one twice.
+/// The calls with an id each: the upstream's own, unless it gave none or the same one twice. A
+/// longer one than servers take in general stays only if the upstream wants it back.
 pub(super) fn with_ids(core: &mut Core, calls: Vec<GatheredCall>) -> Vec<Call> {
     let mut taken: Vec<ByteString> = calls.iter().filter_map(|call| call.id.clone()).collect();
     let mut used: Vec<ByteString> = Vec::with_capacity(calls.len());
     let mut out = Vec::with_capacity(calls.len());
     for call in calls {
         let id = match call.id {
+            Some(id) if !used.contains(&id) && core.ids_bind => id,
             Some(id) if !used.contains(&id) => pairing::short_id(&id),
             _ => core.fresh_id(&taken),
         };

@@ -4,7 +4,9 @@ use std::error::Error;
 
 use bytestring::ByteString;
 use handback::tools::{Catalogue, Choice, ServiceTool};
-use handback::turn::{ArgumentPolicy, CallerResult, History, Input, Limits, Millis, Setup};
+use handback::turn::{
+    ArgumentPolicy, CallerResult, History, Input, Limits, Millis, Provider, Setup,
+};
 use handback::wire::answer::{self, Part};
 use handback::wire::write::compact;
 use handback::wire::{Delta, Message, Raw, Tool};
@@ -34,6 +36,8 @@ pub(crate) struct Opening {
     /// Milliseconds since the epoch.
     now: u64,
     seed: u64,
+    /// The ids that the upstream gives carry something.
+    ids_bind: bool,
 }
 
 const QUESTION: &str = r#"[{"role":"user","content":"Is it raining in Lisbon?"}]"#;
@@ -62,6 +66,7 @@ impl Default for Opening {
             limits: Map::new(),
             now: 1_000,
             seed: 7,
+            ids_bind: false,
         }
     }
 }
@@ -99,6 +104,7 @@ impl Opening {
             now: Millis(self.now),
             seed: self.seed,
             resume: None,
+            ids_bind: self.ids_bind,
         })
     }
 }
@@ -109,8 +115,8 @@ impl Opening {
 pub(crate) enum Happening {
     /// The model request failed.
     AnswerFailed,
-    /// It failed, and is made again; of another upstream or not.
-    AskedAgain { other_upstream: bool },
+    /// It failed, and is made again; `{}` for the same upstream.
+    AskedAgain(Provider),
     /// The caller is gone.
     Cancelled,
     /// A chunk of the upstream's stream.
@@ -145,7 +151,7 @@ impl Happening {
     pub(crate) fn input(self) -> Result<Input, Box<dyn Error>> {
         Ok(match self {
             Happening::AnswerFailed => Input::AnswerFailed,
-            Happening::AskedAgain { other_upstream } => Input::AskedAgain { other_upstream },
+            Happening::AskedAgain(provider) => Input::AskedAgain { provider },
             Happening::Cancelled => Input::Cancelled,
             Happening::Chunk(chunk) => Input::Delta(streamed(chunk.get())?),
             Happening::Delta(delta) => {

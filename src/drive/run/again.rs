@@ -72,7 +72,7 @@ impl Drive {
         {
             self.decided(Decision::Repeated, &error, pause);
             self.course.repeats += 1;
-            self.model = Model::pausing(pause);
+            self.model = Model::pausing(pause, source.beside(source));
             return Ok(());
         }
         let next = self.course.source + 1;
@@ -80,9 +80,9 @@ impl Drive {
             return Err(self.without_names(error).into());
         }
         self.decided(Decision::FellBack, &error, Duration::ZERO);
-        let other_upstream = self.agent.source(next).name != source.name;
+        let provider = self.agent.source(next).beside(source);
         self.course = Course::from(next);
-        self.feed(Input::AskedAgain { other_upstream });
+        self.feed(Input::AskedAgain { provider });
         Ok(())
     }
 

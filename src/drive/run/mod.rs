@@ -114,6 +114,7 @@ impl Drive {
             now: clock::now_millis(),
             seed,
             resume: history.resume,
+            ids_bind: agent.source.ids_bind(),
         };
         let mut fresh = Vec::new();
         let turn = Turn::open(setup, &mut fresh);

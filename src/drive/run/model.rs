@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Sleep;
 
-use crate::turn::Input;
+use crate::turn::{Input, Provider};
 use crate::upstream::{self, Answer, Asked};
 
 /// The model request under way.
@@ -13,13 +13,14 @@ pub(super) enum Model {
     Answering(Box<Answer>),
     Asked(Asked),
     /// It is to be made again when this time is over.
-    Pausing(Pin<Box<Sleep>>),
+    Pausing(Pin<Box<Sleep>>, Provider),
     Silent,
 }
 
 impl Model {
-    pub(super) fn pausing(time: Duration) -> Model {
-        Model::Pausing(Box::pin(tokio::time::sleep(time)))
+    /// Made again by `provider` after `time`.
+    pub(super) fn pausing(time: Duration, provider: Provider) -> Model {
+        Model::Pausing(Box::pin(tokio::time::sleep(time)), provider)
     }
 
     /// What the model does next.
@@ -34,12 +35,11 @@ impl Model {
                     *self = Model::Silent;
                     return Ok(Input::AnswerEnded);
                 }
-                Model::Pausing(time) => {
+                Model::Pausing(time, provider) => {
                     time.as_mut().await;
+                    let provider = *provider;
                     *self = Model::Silent;
-                    return Ok(Input::AskedAgain {
-                        other_upstream: false,
-                    });
+                    return Ok(Input::AskedAgain { provider });
                 }
                 Model::Silent => std::future::pending().await,
             }

@@ -55,7 +55,7 @@ impl Drive {
 
     /// Hands the conversation to a member of the team: whoever is asked next is another.
     fn transfer(&mut self, call: &ServiceCall, target: Arc<Agent>) {
-        let other_upstream = target.source.name != self.agent.source(self.course.source).name;
+        let provider = target.source.beside(self.agent.source(self.course.source));
         let bound = std::mem::replace(&mut self.bound, target.tools());
         if self.former.is_empty() {
             self.former = bound;
@@ -76,7 +76,7 @@ impl Drive {
         self.feed(Input::Transferred {
             services,
             arguments,
-            other_upstream,
+            provider,
         });
         self.feed(Input::ServiceReplied {
             id: call.call.id.clone(),

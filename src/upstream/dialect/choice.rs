@@ -38,6 +38,9 @@ choice! {
     CallIds {
         /// As the conversation has them: at most 40 characters.
         AsSent = "as_sent",
+        /// As the server gave them, of any form and length: they carry something that it wants
+        /// back. Where the caller cannot see such an id, it travels sealed.
+        AsGiven = "as_given",
         /// Exactly nine letters and digits. Others are replaced by ones that follow from them.
         NineAlphanumerics = "nine_alphanumerics",
     }

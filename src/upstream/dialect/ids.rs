@@ -29,7 +29,7 @@ impl Ids {
     /// The id to send; none if it is fit as it is. It follows from the id alone, unless another
     /// one of the request had it first.
     pub(super) fn replacement(&mut self, id: &ByteString) -> Option<ByteString> {
-        if self.form == CallIds::AsSent {
+        if self.form != CallIds::NineAlphanumerics {
             return None;
         }
         if !self.new.contains_key(id) {

@@ -53,7 +53,7 @@ impl Dialect {
     }
 
     fn changes_messages(&self) -> bool {
-        self.call_ids != CallIds::AsSent
+        self.call_ids == CallIds::NineAlphanumerics
             || self.result_name != ResultName::AsSent
             || self.result_content != ResultContent::AsSent
             || self.after_results != AfterResults::AsSent

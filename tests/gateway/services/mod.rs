@@ -9,6 +9,7 @@ mod clients;
 mod continuations;
 mod fallbacks;
 mod faults;
+mod given_ids;
 mod hostile;
 mod internal;
 mod killed;

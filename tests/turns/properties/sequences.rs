@@ -163,6 +163,7 @@ pub(super) fn setup() -> impl Strategy<Value = Setup> {
                 now: Millis(0),
                 seed,
                 resume: None,
+                ids_bind: false,
             }
         },
     )

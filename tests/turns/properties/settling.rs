@@ -25,6 +25,7 @@ fn open(arguments: ArgumentPolicy) -> Turn {
         now: Millis(0),
         seed: 1,
         resume: None,
+        ids_bind: false,
     };
     Turn::open(setup, &mut Vec::new())
 }

@@ -1,7 +1,7 @@
 //! The world around a turn: it knows which calls wait for whom, and answers them.
 
 use bytestring::ByteString;
-use handback::turn::{Action, CallerResult, Input, Millis, Turn};
+use handback::turn::{Action, CallerResult, Input, Millis, Provider, Turn};
 use handback::wire::delta::{CallDelta, Claim};
 use handback::wire::{Delta, Message};
 
@@ -38,7 +38,7 @@ impl World {
             Event::Ended => vec![Input::AnswerEnded],
             Event::Failed => vec![Input::AnswerFailed],
             Event::AskedAgain if turn.may_ask_again() => vec![Input::AskedAgain {
-                other_upstream: false,
+                provider: Provider::default(),
             }],
             Event::AskedAgain => Vec::new(),
             Event::Cancelled => vec![Input::Cancelled],
