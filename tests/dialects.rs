@@ -118,7 +118,10 @@ fn the_configurations_on_the_page_are_right() {
         .iter()
         .map(|config| config.upstreams[0].name.as_str())
         .collect();
-    assert_eq!(names, ["mistral", "house", "acme", "azure", "azure", "plant"]);
+    assert_eq!(
+        names,
+        ["mistral", "house", "acme", "azure", "azure", "plant"]
+    );
     let warnings: BTreeSet<&String> = examples
         .iter()
         .flat_map(|config| &config.warnings)

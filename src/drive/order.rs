@@ -36,6 +36,8 @@ pub struct Order {
     pub fields: Vec<Field>,
     /// The caller's `authorization`.
     pub authorization: Option<Vec<u8>>,
+    /// The caller's `idempotency-key`: requests with different ones are different requests.
+    pub idempotency_key: Option<Vec<u8>>,
     /// The name of the caller's key: what is sealed for one does not open for another.
     pub key: String,
     /// The request as it was sent: a retry is told by it.

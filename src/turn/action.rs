@@ -100,4 +100,7 @@ pub struct ServiceCall {
     /// It was parked with a handback of an earlier request.
     #[serde(default)]
     pub parked: bool,
+    /// How many calls before it in its round are the same in all but the id.
+    #[serde(default)]
+    pub alike: u32,
 }

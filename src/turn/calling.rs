@@ -57,12 +57,16 @@ impl Calling {
     fn run(self, actions: &mut Vec<Action>) -> Turn {
         let mut state = Box::new(self);
         let resumed = state.resumed;
+        let mut before: Vec<(ByteString, ByteString)> = Vec::new();
         for call in state
             .round
             .calls
             .iter_mut()
             .filter(|call| call.is_pending())
         {
+            let own = (call.call.name.clone(), call.call.arguments.clone());
+            let alike = before.iter().filter(|other| **other == own).count();
+            before.push(own);
             if state.core.service_calls == state.core.limits.service_calls {
                 call.result = Some(Reply::Text(notes::CALL_LIMIT.to_owned()));
                 continue;
@@ -72,6 +76,7 @@ impl Calling {
                 call: call.call.clone(),
                 side_effect: call.side_effect,
                 parked: resumed,
+                alike: u32::try_from(alike).unwrap_or(u32::MAX),
             }));
         }
         state.go_on(actions)

@@ -26,7 +26,9 @@ pub struct History {
     pub dropped: usize,
     /// Calls that got a placeholder, since their results are not there.
     pub placeholders: usize,
-    /// How the turn goes on, if something of it was hidden.
+    /// The results of a handback have come: the turn goes on.
+    pub returned: bool,
+    /// How it goes on, if something of it was hidden.
     pub resume: Option<Resume>,
 }
 
@@ -123,6 +125,7 @@ impl Pairs {
             messages: Vec::with_capacity(messages.len()),
             dropped: self.dropped,
             placeholders: 0,
+            returned: self.returned(),
             resume: None,
         };
         let mut left: Vec<Option<Message>> = messages.into_iter().map(Some).collect();

@@ -149,6 +149,12 @@ impl Pairs {
             .all(|id| ids.remove(id))
     }
 
+    /// Whether the results that are due have come.
+    pub(super) fn returned(&self) -> bool {
+        let due = self.last().map(|group| &self.slots[group.calls.clone()]);
+        due.is_some_and(|due| due.iter().any(|slot| slot.result.is_some()))
+    }
+
     fn last(&self) -> Option<&Group> {
         self.groups.last().filter(|_| self.frontier)
     }

@@ -107,7 +107,10 @@ async fn open(
         model: chat.model.clone(),
         include_usage: chat.include_usage,
     };
-    let authorization = request.headers().get(header::AUTHORIZATION);
+    let header = |name: &str| {
+        let value = request.headers().get(name);
+        value.map(|value| value.as_bytes().to_vec())
+    };
     let drive = Drive::start(Order {
         agent: found.agent,
         team: found.team,
@@ -117,7 +120,8 @@ async fn open(
         tool_choice: chat.tool_choice,
         tool_choice_strings: caller.tool_choice_strings(),
         fields: upstream_fields(chat.fields, chat.stream, chat.stream_options),
-        authorization: authorization.map(|value| value.as_bytes().to_vec()),
+        authorization: header(header::AUTHORIZATION.as_str()),
+        idempotency_key: header("idempotency-key"),
         key: caller.name().to_owned(),
         body,
         common: Arc::clone(shared.roster.common()),

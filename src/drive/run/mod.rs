@@ -84,22 +84,21 @@ impl Drive {
         order.check_team()?;
         let opened = Opened::read(&mut order)?;
         let limits = &order.common.limits;
-        let agent = opened.agent.unwrap_or(order.agent);
+        let agent = opened.agent.unwrap_or_else(|| Arc::clone(&order.agent));
         let bound = agent.tools();
         let catalogue = Catalogue::merge(
-            order.tools,
+            std::mem::take(&mut order.tools),
             offered(&bound, order.team.as_deref(), &agent),
             limits.tools,
         )?;
         let choice = Choice::parse(order.tool_choice.as_ref(), catalogue.caller(), strings)?;
-        let authorization = order.authorization.as_deref();
-        let request = catalogue
-            .has_services()
-            .then(|| Origin::of_request(&order.key, authorization, &order.body));
+        let request = catalogue.has_services().then(|| Origin::of_request(&order));
         let attempt = request.and_then(|request| Attempts::enter(&order.common, request));
         let history = opened.history;
         let time = Box::pin(tokio::time::sleep(limits.turn_time));
-        let seed = rand::random();
+        let once = history.returned || order.idempotency_key.is_some();
+        let own_turn = request.filter(|_| once).map(|request| request.turn());
+        let seed = own_turn.unwrap_or_else(rand::random);
         let mended = Mended {
             dropped: history.dropped,
             placeholders: history.placeholders,
@@ -232,7 +231,8 @@ impl Drive {
         self.mended
     }
 
-    /// Whether a tool with side effects has been run for the request.
+    /// Whether a tool with side effects has been run for the request, or may have been by an attempt
+    /// that this one has waited for.
     pub fn wrote(&self) -> bool {
         self.calls.wrote
     }

@@ -27,7 +27,10 @@ impl Drive {
         let beginning = tokio::select! {
             biased;
             beginning = attempt.begin() => beginning,
-            () = &mut self.time => return Err(Failure::Stopped(Stopped::TurnTimeout)),
+            () = &mut self.time => {
+                self.calls.wrote = true;
+                return Err(Failure::Stopped(Stopped::TurnTimeout));
+            }
         };
         match beginning {
             Beginning::Anew => {}

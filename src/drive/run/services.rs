@@ -42,7 +42,7 @@ impl Drive {
         let (turn, round) = (self.turn.id(), self.turn.rounds());
         let idempotency_key = origin
             .unwrap_or_default()
-            .idempotency_key(turn, round, &call.call);
+            .idempotency_key(turn, round, &call);
         self.calls.push(Job {
             call,
             bound,

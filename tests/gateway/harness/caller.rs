@@ -15,6 +15,7 @@ use super::within;
 pub(crate) struct Caller {
     client: reqwest::Client,
     url: String,
+    idempotency_key: Option<String>,
 }
 
 /// What a caller got back.
@@ -41,7 +42,19 @@ impl Caller {
             .no_brotli()
             .build()
             .expect("a plain HTTP client");
-        Self { client, url }
+        Self {
+            client,
+            url,
+            idempotency_key: None,
+        }
+    }
+
+    /// The same, with a key for each chat request.
+    pub(crate) fn with_idempotency_key(self, key: &str) -> Self {
+        Self {
+            idempotency_key: Some(key.to_owned()),
+            ..self
+        }
     }
 
     /// Begins a request that the test completes itself.
@@ -102,7 +115,11 @@ impl Caller {
     }
 
     fn chat(&self, body: &Value) -> reqwest::RequestBuilder {
-        self.request("POST", "/v1/chat/completions").json(body)
+        let request = self.request("POST", "/v1/chat/completions").json(body);
+        match &self.idempotency_key {
+            Some(key) => request.header("idempotency-key", key),
+            None => request,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! | killed | the retry | internal calls |
 //! |---|---|---|
 //! | before the model answers | begins the turn | none had run |
-//! | in a hidden round of the first request | begins the turn anew | made again, as calls of another turn: nothing of the first attempt was given out, so nobody can know that it is the same |
+//! | in a hidden round of the first request | begins the turn anew | made again, as calls of another turn: nothing of the first attempt was given out, so nobody can know that it is the same. With an `Idempotency-Key` of the caller's, as the same calls |
 //! | after the handback | is the follow-up, which goes on | none is made again |
 //! | in a follow-up, whatever it was doing | goes on from the handback | those of the follow-up are made again with the same `Idempotency-Key`, those before the handback are not |
 //!
@@ -47,6 +47,15 @@ impl Walk {
     /// Sends a request to a process and kills it as soon as `reached` has come about.
     async fn kill_at(gateway: Gateway, body: &Value, reached: impl Future<Output = ()>) {
         let caller = Caller::of(&gateway);
+        Self::kill_as(gateway, &caller, body, reached).await;
+    }
+
+    async fn kill_as(
+        gateway: Gateway,
+        caller: &Caller,
+        body: &Value,
+        reached: impl Future<Output = ()>,
+    ) {
         let (reply, ()) = tokio::join!(caller.try_ask(body), async {
             reached.await;
             gateway.kill();
@@ -225,6 +234,50 @@ async fn killed_during_a_hidden_call_of_the_follow_up() {
         }
         assert_eq!(handback.service.calls("look"), 1);
     }
+}
+
+#[tokio::test]
+async fn killed_after_a_hidden_call_of_a_request_that_bears_a_key() {
+    let walk = Walk::new().await;
+    let body = request(false);
+    let filing = |id| says(&calling(None, &[call(id, "file", "{}")]));
+    walk.upstream
+        .play([filing("call_a"), held_back(closes("never"))]);
+    let gateway = walk.setup.start().await;
+    let caller = Caller::of(&gateway).with_idempotency_key("order-17");
+    Walk::kill_as(gateway, &caller, &body, walk.upstream.asked(2)).await;
+    // A model that is asked again gives its calls other ids.
+    for (key, id) in [("order-17", "call_b"), ("order-18", "call_c")] {
+        walk.upstream.play([filing(id), closes("done")]);
+        let gateway = walk.setup.start().await;
+        let caller = Caller::of(&gateway).with_idempotency_key(key);
+        let folded = caller.ask(&body).await.folded();
+        assert_eq!(folded["message"]["content"], "done", "{folded}");
+    }
+    let [first, again, other] = &keys(&walk.service, "file")[..] else {
+        panic!("file was not called three times")
+    };
+    assert_eq!(first, again);
+    assert_ne!(first, other);
+}
+
+#[tokio::test]
+async fn killed_after_a_hidden_call_of_a_follow_up_that_carries_nothing() {
+    let walk = Walk::new().await;
+    let body = request(false);
+    let gateway = walk.setup.start().await;
+    walk.upstream.play([says(&calling(None, &[weather("w1")]))]);
+    let handed = Caller::of(&gateway).ask(&body).await.folded();
+    assert_eq!(handed["message"]["tool_calls"][0]["id"], "w1");
+    let body = follow_up(&body, &handed["message"], &["dry"]);
+    let filing = |id| says(&calling(None, &[call(id, "file", "{}")]));
+    walk.upstream
+        .play([filing("call_a"), held_back(closes("never"))]);
+    Walk::kill_at(gateway, &body, walk.upstream.asked(2)).await;
+    walk.upstream.play([filing("call_b"), closes("done")]);
+    let gateway = walk.setup.start().await;
+    Caller::of(&gateway).ask(&body).await.folded();
+    ran_as_one(&walk.service, "file");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use super::{KEY, call, calling, closes, follow_up, kb, says, sealed_with, setup,
 use crate::harness::caller::{Caller, chat_bytes, connect_and_send};
 use crate::harness::case::request;
 use crate::harness::gateway::Gateway;
-use crate::harness::script::{Answer, Gate, Step};
+use crate::harness::script::{Answer, Gate, Step, chunk, event};
 use crate::harness::service::{Service, held};
 use crate::harness::upstream::Upstream;
 
@@ -78,6 +78,29 @@ async fn all_get_the_same_answer() {
         assert_eq!(scene.service.calls("save"), 1);
         assert_eq!(scene.upstream.requests().len(), 2);
     }
+}
+
+#[tokio::test]
+async fn requests_with_different_keys_do_not_wait_for_each_other() {
+    let scene = Scene::start().await;
+    scene.upstream.play([
+        says(&saving()),
+        says(&saving()),
+        closes("done"),
+        closes("done"),
+    ]);
+    let [one, other] =
+        ["order-17", "order-18"].map(|key| Caller::of(&scene.gateway).with_idempotency_key(key));
+    let body = request(false);
+    let (one, other, ()) = tokio::join!(one.ask(&body), other.ask(&body), async {
+        // Both get as far as the call, of which the first is held up.
+        scene.service.tool("save").asked(2).await;
+        scene.gate.open();
+    });
+    for reply in [one, other] {
+        assert_eq!(reply.folded()["message"]["content"], "One moment. done");
+    }
+    assert_eq!(scene.service.calls("save"), 2);
 }
 
 #[tokio::test]
@@ -187,6 +210,28 @@ async fn an_attempt_that_ran_nothing_is_begun_anew() {
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 502]);
     assert_eq!(scene.upstream.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn one_who_waits_in_vain_is_told_not_to_come_again() {
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let gateway = setup(&upstream, &service)
+        .tables("[limits]\nturn_time = \"3s\"\n")
+        .start()
+        .await;
+    // More than the buffers between the gateway and a caller that reads nothing can take.
+    let part = event(&chunk(&json!([
+        {"index": 0, "delta": {"content": "x".repeat(1024 * 1024)}, "finish_reason": null}
+    ])));
+    upstream.play([says(&saving()), Answer::stream(vec![part; 24])]);
+    let body = request(true);
+    let stalled = connect_and_send(&gateway, &chat_bytes(&body)).await;
+    upstream.asked(2).await;
+    let reply = Caller::of(&gateway).ask(&body).await;
+    assert_eq!(reply.json()["error"]["code"], "turn_timeout");
+    assert_eq!(reply.header("x-should-retry"), "false");
+    assert_eq!(service.calls("save"), 1);
+    drop(stalled);
 }
 
 #[tokio::test]
