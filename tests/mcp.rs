@@ -11,6 +11,7 @@
 )]
 
 mod mcp {
+    pub(crate) mod host;
     pub(crate) mod scripted;
     pub(crate) mod sdk;
     pub(crate) mod service;

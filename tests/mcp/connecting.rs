@@ -10,14 +10,13 @@ use handback::tools::SideEffect;
 use serde_json::json;
 
 use super::scripted::{Scripted, Told, tool};
-use super::sdk::{Desk, Sdk};
+use super::sdk::Sdk;
 use super::service::{Tools, failure, http, in_time, until};
 
 #[tokio::test]
 async fn tools_of_a_server_of_the_sdk_are_offered_and_called() {
-    let desk = Desk::with(&["look", "act", "progress"]);
-    let server = Sdk::start(&desk);
-    let tools = Tools::connected(&http(&server.url)).await;
+    let server = Sdk::start(&["look", "act", "progress"]);
+    let tools = Tools::connected(&http(&server.url())).await;
     assert_eq!(tools.names(), ["look", "act", "progress"]);
     let effects: Vec<SideEffect> = tools
         .service
@@ -37,7 +36,7 @@ async fn tools_of_a_server_of_the_sdk_are_offered_and_called() {
         (reply.text.as_str(), reply.outcome),
         ("act done", Outcome::Completed)
     );
-    let call = desk.calls.lock().expect("nothing panicked")[0].clone();
+    let call = server.calls().borrow()[0].clone();
     assert_eq!(call["name"], "act");
     assert_eq!(call["_meta"]["idempotencyKey"], "key-1");
     assert_eq!(

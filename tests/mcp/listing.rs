@@ -5,7 +5,7 @@ use handback::services::settings::Glob;
 use serde_json::json;
 
 use super::scripted::{Scripted, Told, tool};
-use super::sdk::{Desk, Sdk};
+use super::sdk::Sdk;
 use super::service::{Tools, failure, http};
 
 #[tokio::test]
@@ -100,9 +100,8 @@ async fn schemas_and_descriptions_are_made_fit() {
 
 #[tokio::test]
 async fn the_operator_chooses_by_the_servers_own_names() {
-    let desk = Desk::with(&["find", "find_all", "delete_all", "crm_find"]);
-    let server = Sdk::start(&desk);
-    let mut settings = http(&server.url);
+    let server = Sdk::start(&["find", "find_all", "delete_all", "crm_find"]);
+    let mut settings = http(&server.url());
     settings.tools = vec![Glob::new("*find*"), Glob::new("delete_*")];
     settings.deny = vec![Glob::new("delete_*")];
     settings.prefix = "crm_".to_owned();
@@ -114,12 +113,11 @@ async fn the_operator_chooses_by_the_servers_own_names() {
 
 #[tokio::test]
 async fn a_changed_list_is_read_again() {
-    let desk = Desk::with(&["look"]);
-    let server = Sdk::start(&desk);
-    let tools = Tools::connected(&http(&server.url)).await;
-    desk.change(&["look", "act"]).await;
+    let server = Sdk::start(&["look"]);
+    let tools = Tools::connected(&http(&server.url())).await;
+    server.change(&["look", "act"]).await;
     tools.until_offered(&["look", "act"]).await;
-    desk.change(&["act"]).await;
+    server.change(&["act"]).await;
     tools.until_offered(&["act"]).await;
     let reason = failure(&tools.call("look", "{}").await);
     assert_eq!(reason, "there is no tool named \"look\" any more");
@@ -127,9 +125,8 @@ async fn a_changed_list_is_read_again() {
 
 #[tokio::test]
 async fn a_change_during_a_call_is_seen() {
-    let desk = Desk::with(&["grow"]);
-    let server = Sdk::start(&desk);
-    let tools = Tools::connected(&http(&server.url)).await;
+    let server = Sdk::start(&["grow"]);
+    let tools = Tools::connected(&http(&server.url())).await;
     assert_eq!(tools.call("grow", "{}").await.text, "grow done");
     tools.until_offered(&["grow", "grown"]).await;
     assert_eq!(tools.call("grown", "{}").await.outcome, Outcome::Completed);

@@ -1,6 +1,5 @@
 //! An MCP server over HTTP that keeps to the protocol but where a test tells it otherwise.
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -9,9 +8,8 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, Response, Uri};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
-use super::service::PATIENCE;
+use super::host::Host;
 
 /// A request to the server.
 #[derive(Clone, Debug)]
@@ -42,9 +40,8 @@ type Script = dyn Fn(&Asked) -> Option<Told> + Send + Sync;
 
 /// A server. It is gone at once, with all its connections, when this is dropped.
 pub(crate) struct Scripted {
-    address: SocketAddr,
+    host: Host,
     state: Arc<Played>,
-    runtime: Option<tokio::runtime::Runtime>,
 }
 
 struct Played {
@@ -61,25 +58,26 @@ impl Scripted {
     pub(crate) fn start(
         script: impl Fn(&Asked) -> Option<Told> + Send + Sync + 'static,
     ) -> Scripted {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let address = listener.local_addr().expect("it has an address");
         let state = Arc::new(Played {
             script: Box::new(script),
             asked: Mutex::default(),
             sessions: AtomicUsize::new(0),
             known: AtomicUsize::new(0),
         });
-        let mut server = Scripted {
-            address,
-            state,
-            runtime: None,
+        let played = Arc::clone(&state);
+        let app = move || {
+            Router::new()
+                .fallback(answer)
+                .with_state(Arc::clone(&played))
         };
-        server.serve(listener);
-        server
+        Scripted {
+            host: Host::start(app),
+            state,
+        }
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}/mcp", self.address)
+        format!("http://{}/mcp", self.host.address)
     }
 
     /// All requests of a method.
@@ -96,41 +94,13 @@ impl Scripted {
 
     /// Ends the server with all its connections.
     pub(crate) fn stop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            // On another thread, since a runtime is not waited for within one.
-            let end = || runtime.shutdown_timeout(PATIENCE);
-            std::thread::scope(|threads| threads.spawn(end).join()).expect("it ends");
-        }
+        self.host.stop();
         self.forget();
     }
 
     /// Starts it again on the same port.
     pub(crate) fn start_again(&mut self) {
-        let listener = std::net::TcpListener::bind(self.address);
-        self.serve(listener.expect("the port is free again"));
-    }
-
-    fn serve(&mut self, listener: std::net::TcpListener) {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .expect("a runtime can be built");
-        let app = Router::new()
-            .fallback(answer)
-            .with_state(Arc::clone(&self.state));
-        listener.set_nonblocking(true).expect("a socket can be so");
-        runtime.spawn(async move {
-            let listener = TcpListener::from_std(listener).expect("it is a listener");
-            axum::serve(listener, app).await
-        });
-        self.runtime = Some(runtime);
-    }
-}
-
-impl Drop for Scripted {
-    fn drop(&mut self) {
-        self.stop();
+        self.host.start_again();
     }
 }
 

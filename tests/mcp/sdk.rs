@@ -1,6 +1,6 @@
-//! A server of the official SDK, in this process.
+//! A server of the official SDK over streamable HTTP: it holds calls, changes its list, and ends
+//! or begins anew when a test says so.
 
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -14,109 +14,90 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{Peer, ServerHandler};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, watch};
 
-use super::service::PATIENCE;
-
-/// What the server offers and what was called.
-#[derive(Default)]
-pub(crate) struct Desk {
-    tools: Mutex<Vec<String>>,
-    /// The parameters of each call.
-    pub(crate) calls: Mutex<Vec<Value>>,
-    /// The clients.
-    peers: Mutex<Vec<Peer<RoleServer>>>,
-}
-
-impl Desk {
-    /// A desk with these tools. `grow` adds one, `progress` tells of its progress, others answer.
-    pub(crate) fn with(tools: &[&str]) -> Arc<Desk> {
-        let desk = Desk::default();
-        desk.set(tools);
-        Arc::new(desk)
-    }
-
-    fn set(&self, tools: &[&str]) {
-        let tools = tools.iter().copied().map(str::to_owned).collect();
-        *self.tools.lock().expect("no test panics in between") = tools;
-    }
-
-    /// Offers others from now on, and tells the clients.
-    pub(crate) async fn change(&self, tools: &[&str]) {
-        self.set(tools);
-        let peers = self
-            .peers
-            .lock()
-            .expect("no test panics in between")
-            .clone();
-        for peer in peers {
-            // A client may be gone.
-            let _ = peer.notify_tool_list_changed().await;
-        }
-    }
-}
+use super::host::Host;
 
 /// The server, as long as this lives.
 pub(crate) struct Sdk {
-    pub(crate) url: String,
-    address: SocketAddr,
-    runtime: Option<Runtime>,
+    host: Host,
+    pub(crate) desk: Arc<Desk>,
+}
+
+/// What it offers, and what came in.
+pub(crate) struct Desk {
+    tools: Mutex<Vec<String>>,
+    /// The parameters of each call.
+    calls: watch::Sender<Vec<Value>>,
+    clients: Mutex<Vec<Peer<RoleServer>>>,
+    /// What calls need one of: as many as there can be, until a test takes them away.
+    pub(crate) permits: Semaphore,
 }
 
 impl Sdk {
-    /// Serves a desk.
-    pub(crate) fn start(desk: &Arc<Desk>) -> Sdk {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let address = listener.local_addr().expect("it has an address");
-        Sdk {
-            url: format!("http://{address}/mcp"),
-            address,
-            runtime: Some(serve(desk, listener)),
+    /// A server with these tools: `grow` adds one, `progress` tells of its progress, others
+    /// answer. `look` says that it only reads.
+    pub(crate) fn start(tools: &[&str]) -> Sdk {
+        let desk = Arc::new(Desk {
+            tools: Mutex::default(),
+            calls: watch::Sender::default(),
+            clients: Mutex::default(),
+            permits: Semaphore::new(Semaphore::MAX_PERMITS),
+        });
+        desk.offer(tools);
+        let served = Arc::clone(&desk);
+        let host = Host::start(move || {
+            let desk = Arc::clone(&served);
+            let service = StreamableHttpService::new(
+                move || Ok(Served(Arc::clone(&desk))),
+                Arc::new(LocalSessionManager::default()),
+                StreamableHttpServerConfig::default(),
+            );
+            Router::new().nest_service("/mcp", service)
+        });
+        Sdk { host, desk }
+    }
+
+    /// Its address.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.host.address)
+    }
+
+    /// Offers other tools from now on, and tells the clients.
+    pub(crate) async fn change(&self, tools: &[&str]) {
+        self.desk.offer(tools);
+        let clients = self.desk.clients.lock().expect("nothing panicked").clone();
+        for client in clients {
+            // One may be gone.
+            let _ = client.notify_tool_list_changed().await;
         }
     }
 
-    /// Ends the server with all its connections and serves another desk on the same port.
-    pub(crate) fn start_again(&mut self, desk: &Arc<Desk>) {
-        self.stop();
-        let listener = std::net::TcpListener::bind(self.address);
-        self.runtime = Some(serve(desk, listener.expect("the port is free again")));
+    /// The parameters of all calls so far.
+    pub(crate) fn calls(&self) -> watch::Receiver<Vec<Value>> {
+        self.desk.calls.subscribe()
     }
 
-    fn stop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            // On another thread, since a runtime is not waited for within one.
-            let end = || runtime.shutdown_timeout(PATIENCE);
-            std::thread::scope(|threads| threads.spawn(end).join()).expect("it ends");
-        }
+    /// Ends it with all its connections.
+    pub(crate) fn stop(&mut self) {
+        self.host.stop();
     }
-}
 
-impl Drop for Sdk {
-    fn drop(&mut self) {
-        self.stop();
+    /// Starts it again on the same port. It knows no session of before.
+    pub(crate) fn start_again(&mut self) {
+        self.host.start_again();
     }
 }
 
-fn serve(desk: &Arc<Desk>, listener: std::net::TcpListener) -> Runtime {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .expect("a runtime can be built");
-    let desk = Arc::clone(desk);
-    let service = StreamableHttpService::new(
-        move || Ok(Served(Arc::clone(&desk))),
-        Arc::new(LocalSessionManager::default()),
-        StreamableHttpServerConfig::default(),
-    );
-    let app = Router::new().nest_service("/mcp", service);
-    listener.set_nonblocking(true).expect("a socket can be so");
-    runtime.spawn(async move {
-        let listener = TcpListener::from_std(listener).expect("it is a listener");
-        axum::serve(listener, app).await
-    });
-    runtime
+impl Desk {
+    fn offer(&self, tools: &[&str]) {
+        let tools = tools.iter().copied().map(str::to_owned).collect();
+        *self.tools.lock().expect("nothing panicked") = tools;
+    }
+
+    fn offered(&self) -> Vec<String> {
+        self.tools.lock().expect("nothing panicked").clone()
+    }
 }
 
 struct Served(Arc<Desk>);
@@ -132,23 +113,15 @@ impl ServerHandler for Served {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let peers = self.0.peers.lock();
-        peers.expect("no test panics in between").push(context.peer);
-        let names = self
-            .0
-            .tools
-            .lock()
-            .expect("no test panics in between")
-            .clone();
+        let clients = self.0.clients.lock();
+        clients.expect("nothing panicked").push(context.peer);
         let schema = json!({"type": "object", "properties": {"z": {}, "a": {}}});
-        let Value::Object(schema) = schema else {
-            return Ok(ListToolsResult::default());
-        };
+        let schema = schema.as_object().cloned().unwrap_or_default();
         let tool = |name: String| {
             let hints = ToolAnnotations::new().read_only(name == "look");
             Tool::new(name, "A tool.", schema.clone()).with_annotations(hints)
         };
-        let tools = names.into_iter().map(tool).collect();
+        let tools = self.0.offered().into_iter().map(tool).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -159,10 +132,14 @@ impl ServerHandler for Served {
     ) -> Result<CallToolResponse, ErrorData> {
         let mut call = serde_json::to_value(&params).expect("parameters are JSON");
         call["_meta"] = serde_json::to_value(&context.meta).expect("so is what comes with them");
-        let calls = self.0.calls.lock();
-        calls.expect("no test panics in between").push(call);
+        self.0.calls.send_modify(|calls| calls.push(call));
+        let permit = self.0.permits.acquire().await;
+        drop(permit.expect("it is never closed"));
+        if !self.0.offered().contains(&params.name.to_string()) {
+            return Err(ErrorData::invalid_params("no such tool", None));
+        }
         if params.name == "grow" {
-            self.0.set(&["grow", "grown"]);
+            self.0.offer(&["grow", "grown"]);
             let told = context.peer.notify_tool_list_changed().await;
             told.expect("the client is there");
         }

@@ -7,7 +7,7 @@ use handback::services::Outcome;
 use serde_json::{Value, json};
 
 use super::scripted::{Asked, Scripted, Told, text, tool, unknown_session};
-use super::sdk::{Desk, Sdk};
+use super::sdk::Sdk;
 use super::service::{Tools, failure, http, until};
 
 /// A server that says `told` of a session that it does not know.
@@ -131,9 +131,11 @@ async fn a_server_that_is_started_again_is_found_again() {
 
 #[tokio::test]
 async fn a_restart_is_noticed_without_a_call() {
-    let mut server = Sdk::start(&Desk::with(&["look"]));
-    let tools = Tools::connected(&http(&server.url)).await;
-    server.start_again(&Desk::with(&["act"]));
+    let mut server = Sdk::start(&["look"]);
+    let tools = Tools::connected(&http(&server.url())).await;
+    server.stop();
+    server.change(&["act"]).await;
+    server.start_again();
     tools.until_offered(&["act"]).await;
     assert_eq!(tools.call("act", "{}").await.text, "act done");
 }
