@@ -11,6 +11,9 @@ use crate::wire::answer;
 use crate::wire::refusal::{Refusal, excerpt};
 use crate::wire::write::ObjectWriter;
 
+/// The code of an upstream that refuses the gateway's own credentials.
+const UPSTREAM_AUTH: &str = "upstream_auth";
+
 /// An error as the caller gets it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
@@ -74,7 +77,7 @@ impl Public {
             Public::RequestTooLarge => (413, INVALID, "request_too_large"),
             Public::TurnTimeout => (504, SERVER, "turn_timeout"),
             Public::UnsupportedMediaType => (415, INVALID, "unsupported_media_type"),
-            Public::UpstreamAuth => (502, SERVER, "upstream_auth"),
+            Public::UpstreamAuth => (502, SERVER, UPSTREAM_AUTH),
             Public::UpstreamError => (502, SERVER, "upstream_error"),
             Public::UpstreamTimeout => (504, SERVER, "upstream_timeout"),
         }
@@ -121,6 +124,11 @@ impl Problem {
     /// The code, for logs.
     pub fn code(&self) -> &str {
         self.code.as_deref().unwrap_or("-")
+    }
+
+    /// Whether nobody but the operator can mend it, so that the same request again cannot help.
+    pub fn is_operators(&self) -> bool {
+        self.code() == UPSTREAM_AUTH
     }
 
     /// `{"error":{...}}` with every key (OpenAI reference, "Errors").

@@ -121,26 +121,12 @@ async fn whole_answer_cut_in_the_middle() {
 
 #[tokio::test]
 async fn whole_answer_reset_in_the_middle() {
-    let mut answer = Answer::body(
-        200,
-        "application/json",
-        r#"{"id":"c","choices":[{"index":0,"#,
-    );
-    answer.framing = Framing::Chunked;
-    answer.steps.push(Step::Reset);
-    fails_with(answer, 502, "upstream_error").await;
+    fails_with(Answer::begun(Step::Reset), 502, "upstream_error").await;
 }
 
 #[tokio::test]
 async fn whole_answer_stalled_in_the_middle() {
-    let mut answer = Answer::body(
-        200,
-        "application/json",
-        r#"{"id":"c","choices":[{"index":0,"#,
-    );
-    answer.framing = Framing::Chunked;
-    answer.steps.push(Step::Stall);
-    fails_with(answer, 504, "upstream_timeout").await;
+    fails_with(Answer::begun(Step::Stall), 504, "upstream_timeout").await;
 }
 
 #[tokio::test]

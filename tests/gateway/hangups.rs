@@ -8,7 +8,7 @@ use tokio::io::AsyncReadExt as _;
 use crate::harness::caller::{Caller, chat_bytes, connect_and_send};
 use crate::harness::case::request;
 use crate::harness::gateway::Setup;
-use crate::harness::script::{Answer, Framing, Step, delta, event, says};
+use crate::harness::script::{Answer, Step, delta, event, says};
 use crate::harness::upstream::Upstream;
 use crate::harness::within;
 
@@ -45,14 +45,7 @@ async fn before_the_upstream_answers_a_whole_request() {
 
 #[tokio::test]
 async fn in_the_middle_of_a_whole_answer() {
-    let mut answer = Answer::body(
-        200,
-        "application/json",
-        r#"{"id":"c","choices":[{"index":0,"#,
-    );
-    answer.framing = Framing::Chunked;
-    answer.steps.push(Step::Stall);
-    upstream_notices(false, answer, "").await;
+    upstream_notices(false, Answer::begun(Step::Stall), "").await;
 }
 
 #[tokio::test]

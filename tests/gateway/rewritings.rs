@@ -9,15 +9,15 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 use serde_json::Value;
 
-use super::harness::caller::Caller;
-use super::harness::gateway::{Gateway, Setup};
-use super::harness::upstream::Upstream;
+use super::harness::world::World;
 use client::{Conversation, Habits, conversation};
 
 #[test]
 fn a_conversation_is_the_same_in_every_writing() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be built");
-    let world = runtime.block_on(World::start());
+    // An upstream that takes texts only as results, so that a text in parts is that text.
+    let texts = "overrides = { result_content = \"text\" }\n";
+    let world = runtime.block_on(World::start(|setup| setup.upstream(texts)));
     let mut runner = TestRunner::new(Config {
         cases: 200,
         failure_persistence: None,
@@ -25,7 +25,7 @@ fn a_conversation_is_the_same_in_every_writing() {
     });
     let throws = proptest::collection::vec(0_u8..12, 1..80);
     let held = runner.run(&(conversation(), throws), |(conversation, throws)| {
-        runtime.block_on(world.play(&conversation, &throws))
+        runtime.block_on(play(&world, &conversation, &throws))
     });
     match held {
         Err(TestError::Fail(broken, _)) => panic!("{broken}"),
@@ -33,58 +33,40 @@ fn a_conversation_is_the_same_in_every_writing() {
     }
 }
 
-struct World {
-    _gateway: Gateway,
-    caller: Caller,
-    upstream: Upstream,
+async fn play(
+    world: &World,
+    conversation: &Conversation,
+    throws: &[u8],
+) -> Result<(), TestCaseError> {
+    let plain = Habits::new(&[0]).write(conversation);
+    let rewritten = Habits::new(throws).write(conversation);
+    let expected = asked(world, &plain).await?;
+    prop_assert_eq!(
+        asked(world, &rewritten).await?,
+        expected,
+        "{}\n{}",
+        plain,
+        rewritten
+    );
+    Ok(())
 }
 
-impl World {
-    /// An upstream that takes texts only as results, so that a text in parts is that text.
-    async fn start() -> Self {
-        let upstream = Upstream::start().await;
-        let gateway = Setup::with_upstream(&upstream.base_url())
-            .upstream("overrides = { result_content = \"text\" }\n")
-            .start()
-            .await;
-        Self {
-            caller: Caller::of(&gateway),
-            _gateway: gateway,
-            upstream,
-        }
+/// What the model is asked. Arguments are compared as what they say.
+async fn asked(world: &World, body: &str) -> Result<Value, TestCaseError> {
+    world.upstream.play([]);
+    let request = world.caller.request("POST", "/v1/chat/completions");
+    let request = request.header("content-type", "application/json");
+    let reply = world.caller.send(request.body(body.to_owned())).await;
+    prop_assert_eq!(reply.status, 200, "{}\n{}", body, reply.text());
+    let mut asked = world.upstream.only_request().json();
+    let messages = asked["messages"].as_array_mut().into_iter().flatten();
+    for call in messages
+        .filter_map(|message| message["tool_calls"].as_array_mut())
+        .flatten()
+    {
+        let arguments = &mut call["function"]["arguments"];
+        let text = arguments.as_str().unwrap_or_default();
+        *arguments = serde_json::from_str(text).expect("arguments are JSON");
     }
-
-    async fn play(&self, conversation: &Conversation, throws: &[u8]) -> Result<(), TestCaseError> {
-        let plain = Habits::new(&[0]).write(conversation);
-        let rewritten = Habits::new(throws).write(conversation);
-        let expected = self.asked(&plain).await?;
-        prop_assert_eq!(
-            self.asked(&rewritten).await?,
-            expected,
-            "{}\n{}",
-            plain,
-            rewritten
-        );
-        Ok(())
-    }
-
-    /// What the model is asked. Arguments are compared as what they say.
-    async fn asked(&self, body: &str) -> Result<Value, TestCaseError> {
-        self.upstream.play([]);
-        let request = self.caller.request("POST", "/v1/chat/completions");
-        let request = request.header("content-type", "application/json");
-        let reply = self.caller.send(request.body(body.to_owned())).await;
-        prop_assert_eq!(reply.status, 200, "{}\n{}", body, reply.text());
-        let mut asked = self.upstream.only_request().json();
-        let messages = asked["messages"].as_array_mut().into_iter().flatten();
-        for call in messages
-            .filter_map(|message| message["tool_calls"].as_array_mut())
-            .flatten()
-        {
-            let arguments = &mut call["function"]["arguments"];
-            let text = arguments.as_str().unwrap_or_default();
-            *arguments = serde_json::from_str(text).expect("arguments are JSON");
-        }
-        Ok(asked)
-    }
+    Ok(asked)
 }

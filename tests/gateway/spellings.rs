@@ -13,23 +13,22 @@ use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestError, TestRunner};
 use serde_json::{Value, json};
 
-use super::harness::caller::Caller;
 use super::harness::case::user;
-use super::harness::gateway::{AGENT, Gateway, Setup};
+use super::harness::gateway::AGENT;
 use super::harness::script::{Answer, Step};
-use super::harness::upstream::Upstream;
+use super::harness::world::World;
 use server::{Habits, Said, habits, said};
 
 #[test]
 fn an_answer_is_the_same_in_every_spelling() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be built");
-    let world = runtime.block_on(World::start());
+    let world = runtime.block_on(World::start(|setup| setup));
     let mut runner = TestRunner::new(values::cases(300));
     let held = runner.run(
         &(said(), habits(), any::<bool>()),
         |(mut said, habits, streamed)| {
             habits.fit(&mut said);
-            runtime.block_on(world.play(&said, &habits, streamed))
+            runtime.block_on(play(&world, &said, &habits, streamed))
         },
     );
     match held {
@@ -39,42 +38,24 @@ fn an_answer_is_the_same_in_every_spelling() {
     }
 }
 
-struct World {
-    _gateway: Gateway,
-    caller: Caller,
-    upstream: Upstream,
-}
-
-impl World {
-    async fn start() -> Self {
-        let upstream = Upstream::start().await;
-        let gateway = Setup::with_upstream(&upstream.base_url()).start().await;
-        Self {
-            caller: Caller::of(&gateway),
-            _gateway: gateway,
-            upstream,
-        }
+async fn play(
+    world: &World,
+    said: &Said,
+    habits: &Habits,
+    streamed: bool,
+) -> Result<(), TestCaseError> {
+    let body = habits.write(said);
+    world.upstream.play([answer(&body, habits)]);
+    let mut request = json!({
+        "model": AGENT, "stream": streamed, "messages": [user("Go.")], "tools": tools(),
+    });
+    if streamed {
+        request["stream_options"] = json!({"include_usage": true});
     }
-
-    async fn play(
-        &self,
-        said: &Said,
-        habits: &Habits,
-        streamed: bool,
-    ) -> Result<(), TestCaseError> {
-        let body = habits.write(said);
-        self.upstream.play([answer(&body, habits)]);
-        let mut request = json!({
-            "model": AGENT, "stream": streamed, "messages": [user("Go.")], "tools": tools(),
-        });
-        if streamed {
-            request["stream_options"] = json!({"include_usage": true});
-        }
-        let folded = self.caller.ask(&request).await.folded();
-        let text = String::from_utf8_lossy(&body);
-        prop_assert_eq!(heard(&folded), meant(said), "{:?}", text);
-        Ok(())
-    }
+    let folded = world.caller.ask(&request).await.folded();
+    let text = String::from_utf8_lossy(&body);
+    prop_assert_eq!(heard(&folded), meant(said), "{:?}", text);
+    Ok(())
 }
 
 /// The upstream's answer in writes.

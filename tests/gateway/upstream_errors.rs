@@ -27,6 +27,19 @@ async fn retry_after_passes_with_429() {
 }
 
 #[tokio::test]
+async fn what_the_operator_has_to_mend_is_not_asked_for_again() {
+    let upstream = Upstream::start().await;
+    let gateway = Setup::with_upstream(&upstream.base_url()).start().await;
+    for (status, header) in [(401, "false"), (403, "false"), (500, ""), (400, "")] {
+        for streamed in [false, true] {
+            upstream.play([refusal(status)]);
+            let reply = Caller::of(&gateway).ask(&request(streamed)).await;
+            assert_eq!(reply.header("x-should-retry"), header, "{status}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn other_headers_of_the_upstream_stay_behind() {
     let answer = refusal(400)
         .header("set-cookie", "session=1")

@@ -36,7 +36,7 @@ const UNREPAIRED: (&str, &str) = ("x-handback-arguments", "unrepaired");
 const LOST: (&str, &str) = ("x-handback-continuation", "lost");
 
 /// The header that tells a client library not to send a request again: a tool with side effects
-/// has been run for it (K7).
+/// has been run for it (K7), or the fault is one that only the operator can mend.
 const DO_NOT_RETRY: (&str, &str) = ("x-should-retry", "false");
 
 /// What every piece of one answer repeats.
@@ -173,12 +173,17 @@ fn failed(failure: &Failure, exchange: &Exchange) -> Problem {
     problem
 }
 
-/// A response with one more header.
-fn with(mut response: HttpResponse, (name, value): (&'static str, &'static str)) -> HttpResponse {
-    response.headers_mut().insert(
-        HeaderName::from_static(name),
-        HeaderValue::from_static(value),
-    );
+/// Refuses with a failure before anything of an answer was sent.
+fn refuse(failure: &Failure, drive: &Drive, exchange: Exchange) -> HttpResponse {
+    let problem = failed(failure, &exchange);
+    let mut response = exchange.refuse(&problem);
+    if drive.wrote() || problem.is_operators() {
+        let (name, value) = DO_NOT_RETRY;
+        response.headers_mut().insert(
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        );
+    }
     response
 }
 

@@ -10,9 +10,7 @@ use futures_util::stream;
 use tokio::time::{Instant, Sleep};
 
 use super::whole::ending;
-use super::{
-    Answer, DO_NOT_RETRY, KEEP_ALIVE_AFTER, LOST, UNREPAIRED, failed, is_unrepaired, outcome, with,
-};
+use super::{Answer, KEEP_ALIVE_AFTER, LOST, UNREPAIRED, failed, is_unrepaired, outcome, refuse};
 use crate::doors::exchange::{Exchange, Outcome};
 use crate::drive::{Drive, Event, Failure};
 use crate::turn::{Answered, Say};
@@ -53,13 +51,7 @@ pub(super) async fn respond(
     let mut events = match first {
         Some(Err(failure)) => {
             exchange.driven(&drive);
-            let problem = failed(&failure, &exchange);
-            let refused = exchange.refuse(&problem);
-            return if drive.wrote() {
-                with(refused, DO_NOT_RETRY)
-            } else {
-                refused
-            };
+            return refuse(&failure, &drive, exchange);
         }
         first => {
             if drive.mended().lost {

@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 
-use super::{Answer, DO_NOT_RETRY, LOST, UNREPAIRED, failed, outcome, with};
+use super::{Answer, LOST, UNREPAIRED, outcome, refuse};
 use crate::doors::exchange::Exchange;
 use crate::drive::{Drive, Event, Failure};
 use crate::turn::{Answered, Say};
@@ -30,13 +30,7 @@ pub(super) async fn respond(
     let (fold, answered) = match folded {
         Ok(folded) => folded,
         Err(failure) => {
-            let problem = failed(&failure, &exchange);
-            let refused = exchange.refuse(&problem);
-            return if drive.wrote() {
-                with(refused, DO_NOT_RETRY)
-            } else {
-                refused
-            };
+            return refuse(&failure, &drive, exchange);
         }
     };
     let mut response = HttpResponse::Ok();

@@ -9,18 +9,15 @@ use serde_json::{Value, json};
 
 use super::one_process;
 use super::script::{Call, Habits, Round, Script, TOOLS, agent_name, owned, run};
-use crate::harness::caller::Caller;
 use crate::harness::fold::{Calls, fold};
-use crate::harness::gateway::{Gateway, Setup};
 use crate::harness::http::Request;
 use crate::harness::script::Answer;
 use crate::harness::upstream::Upstream;
+use crate::harness::world as harness;
 
 /// What all scripts are played with.
 pub(super) struct World {
-    _gateway: Gateway,
-    caller: Caller,
-    upstream: Upstream,
+    model: harness::World,
     service: Upstream,
     /// Makes each conversation one that the gateway has not seen.
     played: AtomicUsize,
@@ -28,21 +25,14 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn start() -> Self {
-        let upstream = Upstream::start().await;
         let service = Upstream::answering(|request| {
             let result = run(tool_of(request), request.text());
             Answer::body(200, "application/json", result)
         })
         .await;
         let tables = tables(&service.authority());
-        let gateway = Setup::with_upstream(&upstream.base_url())
-            .tables(&tables)
-            .start()
-            .await;
         Self {
-            caller: Caller::of(&gateway),
-            _gateway: gateway,
-            upstream,
+            model: harness::World::start(|setup| setup.tables(&tables)).await,
             service,
             played: AtomicUsize::new(0),
         }
@@ -50,7 +40,9 @@ impl World {
 
     /// Plays a script to its end.
     pub(super) async fn play(&self, script: &Script) -> Result<(), TestCaseError> {
-        self.upstream.play(script.rounds.iter().map(Round::answer));
+        self.model
+            .upstream
+            .play(script.rounds.iter().map(Round::answer));
         self.service.play([]);
         let number = self.played.fetch_add(1, Ordering::Relaxed);
         let question = json!({"role": "user", "content": format!("Question {number}")});
@@ -76,7 +68,7 @@ impl World {
         text: &str,
         calls: &[&Call],
     ) -> Result<Value, TestCaseError> {
-        let reply = self.caller.ask(body).await;
+        let reply = self.model.caller.ask(body).await;
         let bytes = format!("{:?}\n{}", reply.headers, reply.text());
         for call in one_process::calls(script, true) {
             for trace in call.traces() {
@@ -98,7 +90,7 @@ impl World {
 
     /// In every round the model was asked what one process would have asked.
     fn check_model(&self, script: &Script, question: &Value) -> Result<(), TestCaseError> {
-        let asked: Vec<Vec<Value>> = self.upstream.requests().iter().map(told).collect();
+        let asked: Vec<Vec<Value>> = self.model.upstream.requests().iter().map(told).collect();
         let expected = one_process::requests(script, question);
         prop_assert_eq!(asked.len(), expected.len(), "rounds");
         for (round, (asked, expected)) in asked.iter().zip(&expected).enumerate() {

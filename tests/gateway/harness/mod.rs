@@ -22,6 +22,7 @@ pub(crate) mod play;
 pub(crate) mod referee;
 pub(crate) mod run;
 pub(crate) mod walk;
+pub(crate) mod world;
 
 use std::time::Duration;
 

@@ -76,6 +76,15 @@ impl Answer {
         }
     }
 
+    /// The beginning of a whole answer, and then this.
+    pub(crate) fn begun(then: Step) -> Self {
+        let begun = r#"{"id":"c","choices":[{"index":0,"#;
+        let mut answer = Self::body(200, "application/json", begun);
+        answer.framing = Framing::Chunked;
+        answer.steps.push(then);
+        answer
+    }
+
     /// A JSON body.
     pub(crate) fn json(status: u16, body: &Value) -> Self {
         Self::body(status, "application/json", body.to_string())

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::harness::caller::{Caller, Reply, chat_bytes, connect_and_send};
 use crate::harness::case::{request, user};
-use crate::harness::gateway::Setup;
+use crate::harness::gateway::{Gateway, Setup};
 use crate::harness::script::{self, Answer, Gate, Step, event};
 use crate::harness::service::{Service, held};
 use crate::harness::upstream::Upstream;
@@ -51,6 +51,20 @@ fn says_it_is_dry(reply: &Reply) {
     let folded = reply.folded();
     assert_eq!(folded["message"]["content"], "One moment. It is dry.");
     assert_eq!(folded["finish_reason"], "stop");
+}
+
+/// A caller goes away during the call, and sends its request again before the call ends.
+async fn leaves_and_comes_again(gateway: &Gateway, save: &Upstream, gate: &Gate) {
+    let body = request(false);
+    let socket = connect_and_send(gateway, &chat_bytes(&body)).await;
+    save.asked(1).await;
+    drop(socket);
+    let caller = Caller::of(gateway);
+    let (reply, ()) = tokio::join!(caller.ask(&body), async {
+        gateway.said("an earlier attempt is taken up").await;
+        gate.open();
+    });
+    says_it_is_dry(&reply);
 }
 
 #[tokio::test]
@@ -138,16 +152,7 @@ async fn a_caller_who_leaves_during_a_call_joins_it_again() {
     let save = service.tool("save");
     save.play([held(&gate, &json!({"tool": "save"}))]);
     upstream.play([says(&saving()), closes("It is dry.")]);
-    let body = request(false);
-    let socket = connect_and_send(&gateway, &chat_bytes(&body)).await;
-    save.asked(1).await;
-    drop(socket);
-    let caller = Caller::of(&gateway);
-    let (reply, ()) = tokio::join!(caller.ask(&body), async {
-        gateway.said("an earlier attempt is taken up").await;
-        gate.open();
-    });
-    says_it_is_dry(&reply);
+    leaves_and_comes_again(&gateway, save, &gate).await;
     assert_eq!(service.calls("save"), 1);
     let asked = upstream.requests();
     assert_eq!(asked.len(), 2);
@@ -188,16 +193,7 @@ async fn calls_that_did_not_begin_run_in_the_next_attempt() {
         &[call("call_1", "save", "{}"), call("call_2", "file", "{}")],
     );
     upstream.play([says(&both), closes("It is dry.")]);
-    let body = request(false);
-    let socket = connect_and_send(&gateway, &chat_bytes(&body)).await;
-    save.asked(1).await;
-    drop(socket);
-    let caller = Caller::of(&gateway);
-    let (reply, ()) = tokio::join!(caller.ask(&body), async {
-        gateway.said("an earlier attempt is taken up").await;
-        gate.open();
-    });
-    says_it_is_dry(&reply);
+    leaves_and_comes_again(&gateway, save, &gate).await;
     assert_eq!((service.calls("save"), service.calls("file")), (1, 1));
     let results = [
         result("call_1", r#"{"tool":"save"}"#),

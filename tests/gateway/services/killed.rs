@@ -106,6 +106,15 @@ fn ran_as_one(service: &Service, tool: &str) {
     assert_eq!(first, second, "{tool}");
 }
 
+/// The follow-up goes on in another process, where the parked call is made again.
+async fn goes_on_in_another_process(handback: &Handback, body: &Value) {
+    let setup = handback.setup.clone().tables(&sealed_with(&[KEY]));
+    let asked = handback.goes_on(&setup.start().await, body).await;
+    assert_eq!(messages(&asked), Handback::history());
+    ran_as_one(&handback.service, "save");
+    assert_eq!(handback.service.calls("look"), 1);
+}
+
 #[tokio::test]
 async fn killed_before_the_model_answers() {
     for streamed in [false, true] {
@@ -188,11 +197,7 @@ async fn killed_during_the_parked_call() {
         ]);
         let body = handback.follow_up();
         Walk::kill_at(gateway, &body, save.asked(1)).await;
-        let setup = handback.setup.clone().tables(&sealed_with(&[KEY]));
-        let asked = handback.goes_on(&setup.start().await, &body).await;
-        assert_eq!(messages(&asked), Handback::history());
-        ran_as_one(&handback.service, "save");
-        assert_eq!(handback.service.calls("look"), 1);
+        goes_on_in_another_process(&handback, &body).await;
     }
 }
 
@@ -203,11 +208,7 @@ async fn killed_during_the_last_model_request() {
         handback.upstream.play([held_back(closes("never"))]);
         let body = handback.follow_up();
         Walk::kill_at(gateway, &body, handback.upstream.asked(1)).await;
-        let setup = handback.setup.clone().tables(&sealed_with(&[KEY]));
-        let asked = handback.goes_on(&setup.start().await, &body).await;
-        assert_eq!(messages(&asked), Handback::history());
-        ran_as_one(&handback.service, "save");
-        assert_eq!(handback.service.calls("look"), 1);
+        goes_on_in_another_process(&handback, &body).await;
     }
 }
 
@@ -296,9 +297,7 @@ async fn killed_in_the_middle_of_a_stream() {
         };
         assert!(chunk["choices"][0]["finish_reason"].is_null(), "{chunk}");
     }
-    let setup = handback.setup.clone().tables(&sealed_with(&[KEY]));
-    handback.goes_on(&setup.start().await, &body).await;
-    ran_as_one(&handback.service, "save");
+    goes_on_in_another_process(&handback, &body).await;
 }
 
 #[tokio::test]
