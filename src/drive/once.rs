@@ -4,7 +4,7 @@
 //! handback asks for the same. [`Replies`] are the calls of one round of one attempt, for as long
 //! as that is remembered. In both, whoever asks while a call still runs waits for it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -28,7 +28,9 @@ pub struct Once {
 
 #[derive(Default)]
 struct Calls {
-    by_key: HashMap<String, Call>,
+    by_key: HashMap<Arc<str>, Call>,
+    /// Their keys in the order in which they were asked for: the oldest goes first.
+    order: VecDeque<Arc<str>>,
     bytes: usize,
 }
 
@@ -58,26 +60,23 @@ impl Once {
 
     fn cell(&self, key: &str, now: Millis) -> Arc<OnceCell<Reply>> {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_kept = |call: &Call| now.is_within(call.asked, self.window);
-        if let Some(call) = calls.by_key.get(key).filter(|call| is_kept(call)) {
+        calls.forget_older(now, self.window);
+        if let Some(call) = calls.by_key.get(key) {
             return Arc::clone(&call.reply);
-        }
-        calls.remove(key);
-        if calls.by_key.len() >= CALLS {
-            calls.by_key.retain(|_, call| is_kept(call));
-            calls.bytes = calls.by_key.values().map(|call| call.bytes).sum();
-        }
-        while calls.by_key.len() >= CALLS {
-            calls.forget_oldest();
         }
         let reply = Arc::new(OnceCell::new());
         if !self.window.is_zero() {
+            if calls.by_key.len() >= CALLS {
+                calls.forget_oldest();
+            }
             let call = Call {
                 asked: now,
                 bytes: 0,
                 reply: Arc::clone(&reply),
             };
-            calls.by_key.insert(key.to_owned(), call);
+            let key: Arc<str> = Arc::from(key);
+            calls.order.push_back(Arc::clone(&key));
+            calls.by_key.insert(key, call);
         }
         reply
     }
@@ -101,15 +100,19 @@ impl Once {
 }
 
 impl Calls {
-    fn forget_oldest(&mut self) {
-        let oldest = self.by_key.iter().min_by_key(|(_, call)| call.asked);
-        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
-            self.remove(&key);
+    /// Forgets what was asked for longer ago than `window`.
+    fn forget_older(&mut self, now: Millis, window: Duration) {
+        let is_kept = |call: &Call| now.is_within(call.asked, window);
+        while let Some(oldest) = self.order.front().and_then(|key| self.by_key.get(key))
+            && !is_kept(oldest)
+        {
+            self.forget_oldest();
         }
     }
 
-    fn remove(&mut self, key: &str) {
-        if let Some(call) = self.by_key.remove(key) {
+    fn forget_oldest(&mut self) {
+        let oldest = self.order.pop_front();
+        if let Some(call) = oldest.and_then(|key| self.by_key.remove(&key)) {
             self.bytes -= call.bytes;
         }
     }
