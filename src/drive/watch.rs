@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::agent::{Agent, Bound};
 use super::clock::Stopwatch;
+use super::source::Source;
 use crate::services::Outcome;
-use crate::telemetry::{RoundOutcome, ServiceCall};
-use crate::turn::Input;
-use crate::upstream;
+use crate::telemetry::{Decision, RoundOutcome, ServiceCall};
+use crate::upstream::Error;
 
 /// Watches the rounds of one request.
 pub(super) struct Rounds {
@@ -52,6 +52,45 @@ impl Rounds {
         });
     }
 
+    /// The upstream of the round answers again after a rest.
+    pub(super) fn recovered(&self, source: &Source) {
+        let Some(round) = &self.under_way else {
+            return;
+        };
+        let decision = Decision::Recovered;
+        round.agent.metrics.decided(&source.name, decision);
+        tracing::info!(upstream = source.name, "the upstream answers again");
+    }
+
+    /// Something was decided about the model request of the round, which failed: one line and one
+    /// count for each decision.
+    pub(super) fn decided(
+        &self,
+        source: &Source,
+        decision: Decision,
+        error: &Error,
+        pause: Duration,
+    ) {
+        let Some(round) = &self.under_way else {
+            return;
+        };
+        round.agent.metrics.decided(&source.name, decision);
+        // The last error of a request is counted where it is answered with.
+        if decision != Decision::Rests {
+            round.agent.metrics.upstream_error(error.kind());
+        }
+        tracing::warn!(
+            agent = round.agent.name,
+            upstream = source.name,
+            round = round.number,
+            kind = error.kind(),
+            upstream_status = error.status(),
+            decision = decision.as_str(),
+            pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
+            "model request failed"
+        );
+    }
+
     /// The round is over, if there is one.
     pub(super) fn end(&mut self, outcome: RoundOutcome) {
         let Some(round) = self.under_way.take() else {
@@ -73,15 +112,6 @@ impl Rounds {
 impl Drop for Rounds {
     fn drop(&mut self) {
         self.end(RoundOutcome::Abandoned);
-    }
-}
-
-/// How a round ended, if it did.
-pub(super) fn round_outcome(input: &Result<Input, upstream::Error>) -> Option<RoundOutcome> {
-    match input {
-        Ok(Input::AnswerEnded) => Some(RoundOutcome::Answered),
-        Ok(_) => None,
-        Err(_) => Some(RoundOutcome::Failed),
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{Drive, Model};
 use crate::drive::clock;
 use crate::drive::order::Failure;
-use crate::telemetry::Decision;
+use crate::telemetry::{Decision, RoundOutcome};
 use crate::tools::Catalogue;
 use crate::turn::Input;
 use crate::upstream::health::Verdict;
@@ -46,14 +46,21 @@ impl Course {
 }
 
 impl Drive {
-    /// Goes on after a model request that failed, or gives up with its error.
+    /// Goes on after a model request that failed, or gives up with its error. What is decided is
+    /// part of the round, which then is over.
     pub(super) fn failed(&mut self, error: Error) -> Result<(), Failure> {
+        let decided = self.decide(error);
+        self.watch.end(RoundOutcome::Failed);
+        decided
+    }
+
+    fn decide(&mut self, error: Error) -> Result<(), Failure> {
         self.model = Model::Silent;
         let source = self.agent.source(self.course.source);
         if error.is_sickness()
             && let Verdict::Rests(time) = source.health.failed()
         {
-            self.decided(Decision::Rests, &error, time);
+            self.watch.decided(source, Decision::Rests, &error, time);
         }
         if !self.turn.may_ask_again() || error.again() == Again::Nowhere {
             return Err(self.without_names(error).into());
@@ -70,7 +77,8 @@ impl Drive {
             && let Some(pause) = wait
             && (stale || source.health.may_repeat())
         {
-            self.decided(Decision::Repeated, &error, pause);
+            self.watch
+                .decided(source, Decision::Repeated, &error, pause);
             self.course.repeats += 1;
             self.model = Model::pausing(pause, source.beside(source));
             return Ok(());
@@ -79,7 +87,8 @@ impl Drive {
         if next > self.agent.fallbacks.len() {
             return Err(self.without_names(error).into());
         }
-        self.decided(Decision::FellBack, &error, Duration::ZERO);
+        self.watch
+            .decided(source, Decision::FellBack, &error, Duration::ZERO);
         let provider = self.agent.source(next).beside(source);
         self.course = Course::from(next);
         self.feed(Input::AskedAgain { provider });
@@ -116,34 +125,11 @@ impl Drive {
     }
 
     /// The upstream has begun to answer.
-    pub(super) fn answers(&self) {
+    pub(super) fn answers(&mut self) {
         let source = self.agent.source(self.course.source);
         if source.health.succeeded() {
-            self.agent
-                .metrics
-                .decided(&source.name, Decision::Recovered);
-            tracing::info!(upstream = source.name, "the upstream answers again");
+            self.watch.recovered(source);
         }
-    }
-
-    /// One line and one count for each decision.
-    fn decided(&self, decision: Decision, error: &Error, pause: Duration) {
-        let source = self.agent.source(self.course.source);
-        self.agent.metrics.decided(&source.name, decision);
-        // The last error of a request is counted where it is answered with.
-        if decision != Decision::Rests {
-            self.agent.metrics.upstream_error(error.kind());
-        }
-        tracing::warn!(
-            agent = self.agent.name,
-            upstream = source.name,
-            round = self.rounds,
-            kind = error.kind(),
-            upstream_status = error.status(),
-            decision = decision.as_str(),
-            pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX),
-            "model request failed"
-        );
     }
 }
 

@@ -26,8 +26,9 @@ use super::opened::Opened;
 use super::order::{Event, Failure, Mended, Order};
 use super::roster::Common;
 use super::team::Team;
-use super::watch::{self, Rounds};
+use super::watch::Rounds;
 use crate::continuation::{Binding, CARRY_VERSION, Carry, TooLarge};
+use crate::telemetry::RoundOutcome;
 use crate::tools::{Catalogue, Choice};
 use crate::turn::{Action, Answered, Ask, Input, Say, Setup, Turn};
 use crate::upstream::{self, Prompt};
@@ -192,24 +193,22 @@ impl Drive {
             }
             let input = tokio::select! {
                 biased;
-                input = self.model.input() => {
-                    if let Some(outcome) = watch::round_outcome(&input) {
-                        self.watch.end(outcome);
+                input = self.model.input() => match input {
+                    Ok(input) => input,
+                    Err(error) => {
+                        self.failed(error)?;
+                        continue;
                     }
-                    match input {
-                        Ok(input) => input,
-                        Err(error) => {
-                            self.failed(error)?;
-                            continue;
-                        }
-                    }
-                }
+                },
                 reply = self.calls.next(), if !self.calls.is_idle() => reply,
                 () = &mut self.time => Input::TimeUp,
             };
             match input {
                 Input::Delta(_) => self.answers(),
-                Input::AnswerEnded => self.course.arrived(),
+                Input::AnswerEnded => {
+                    self.watch.end(RoundOutcome::Answered);
+                    self.course.arrived();
+                }
                 _ => {}
             }
             self.feed(input);
