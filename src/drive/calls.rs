@@ -133,6 +133,7 @@ async fn watched(job: &Job, bound: &Bound, reply_limit: usize) -> Reply {
         tool: bound.own_name.clone(),
         arguments: job.call.call.arguments.to_string(),
         idempotency_key: job.idempotency_key.clone(),
+        traceparent: None,
         reply_limit,
     });
     let reply = call.await;

@@ -125,6 +125,7 @@ mod tests {
             tool: TOOL.to_owned(),
             arguments: arguments.to_owned(),
             idempotency_key: "k".to_owned(),
+            traceparent: None,
             reply_limit: 1000,
         };
         tell("2026-11-30T19:15:00.5Z".parse().unwrap(), &invocation)

@@ -41,6 +41,8 @@ pub struct Invocation {
     pub arguments: String,
     /// The same for every attempt at the same call (contract V3).
     pub idempotency_key: String,
+    /// The call's place in a trace, if it is traced (W3C Trace Context, "traceparent").
+    pub traceparent: Option<String>,
     /// Bytes of the reply that the model may see; the rest is cut off, on a character.
     pub reply_limit: usize,
 }

@@ -47,6 +47,8 @@ pub struct Request {
     pub body: Body,
     /// The caller's `authorization`, for upstreams that are told to use it (contract U6).
     pub authorization: Option<Vec<u8>>,
+    /// The request's place in a trace, if it is traced (W3C Trace Context, "traceparent").
+    pub traceparent: Option<String>,
     /// Randomness for an upstream that makes up ids.
     pub seed: u64,
     /// Now, in seconds since the Unix epoch.

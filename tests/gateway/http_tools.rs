@@ -35,11 +35,15 @@ fn open(service: &Service) -> HttpService {
     HttpService::new(settings).expect("the service can be used")
 }
 
+/// Where the calls stand in a trace.
+const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
 async fn call(service: &HttpService, tool: &str, arguments: &Value, limit: usize) -> Reply {
     let called = service.call(Invocation {
         tool: tool.to_owned(),
         arguments: arguments.to_string(),
         idempotency_key: "attempt-1".to_owned(),
+        traceparent: Some(TRACEPARENT.to_owned()),
         reply_limit: limit,
     });
     within("the reply of a call", called).await
@@ -91,6 +95,7 @@ async fn a_call_is_one_request() {
     for (name, value) in [
         ("authorization", format!("Bearer {SERVICE_KEY}")),
         ("idempotency-key", "attempt-1".to_owned()),
+        ("traceparent", TRACEPARENT.to_owned()),
         ("content-type", "application/json".to_owned()),
         ("accept-encoding", "gzip,br".to_owned()),
     ] {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::scripted::{Scripted, Told, tool};
 use super::sdk::Sdk;
-use super::service::{Tools, failure, http, in_time, until};
+use super::service::{TRACEPARENT, Tools, failure, http, in_time, until};
 
 #[tokio::test]
 async fn tools_of_a_server_of_the_sdk_are_offered_and_called() {
@@ -39,6 +39,7 @@ async fn tools_of_a_server_of_the_sdk_are_offered_and_called() {
     let call = server.calls().borrow()[0].clone();
     assert_eq!(call["name"], "act");
     assert_eq!(call["_meta"]["idempotencyKey"], "key-1");
+    assert_eq!(call["_meta"]["traceparent"], TRACEPARENT);
     assert_eq!(
         call["arguments"].to_string(),
         "{\"z\":1e-7,\"\u{57ce}\":\"\u{5929}\",\"a\":18446744073709551615}"
@@ -179,6 +180,7 @@ async fn everything_ends_with_the_runtime() {
         tool: "look".to_owned(),
         arguments: "{}".to_owned(),
         idempotency_key: String::new(),
+        traceparent: None,
         reply_limit: 1000,
     });
     let reply = in_time("the call fails", call).await;

@@ -12,6 +12,9 @@ use handback::services::{Invocation, Outcome, Reply, Service};
 /// How long anything may take before a test fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Where the calls stand in a trace.
+pub(crate) const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
 /// A service and the thread that it lives on.
 pub(crate) struct Tools {
     pub(crate) service: Arc<McpService>,
@@ -66,6 +69,7 @@ impl Tools {
             tool: tool.to_owned(),
             arguments: arguments.to_owned(),
             idempotency_key: "key-1".to_owned(),
+            traceparent: Some(TRACEPARENT.to_owned()),
             reply_limit: limit,
         };
         in_time(tool, self.service.call(invocation)).await

@@ -299,6 +299,7 @@ impl Drive {
             model: model.clone(),
             body: prompt.render(),
             authorization: self.authorization.clone(),
+            traceparent: None,
             seed: self.seed.wrapping_add(u64::from(ask.round)),
             created: clock::now_seconds(),
         };

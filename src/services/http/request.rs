@@ -13,6 +13,9 @@ use crate::wire::write::ObjectWriter;
 /// The header of the key that stays the same when a call is repeated (contract V3).
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
+/// The header of the call's place in a trace.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
 /// The name of an argument and its value as JSON.
 type Argument<'a> = (&'a str, &'a str);
 
@@ -49,6 +52,9 @@ pub(super) fn build(
     let key = key.map_err(|_| BuildError::Refused)?;
     let request = client.request(method(tool.method), url);
     let mut request = request.header(IDEMPOTENCY_KEY, key);
+    if let Some(traceparent) = &invocation.traceparent {
+        request = request.header(TRACEPARENT, traceparent);
+    }
     if tool.method.has_body() && !(tool.method == Method::Delete && rest.is_empty()) {
         request = request.body(body(&rest));
     }
@@ -119,6 +125,7 @@ mod tests {
             tool: "look".to_owned(),
             arguments: arguments.to_owned(),
             idempotency_key: "key-1".to_owned(),
+            traceparent: None,
             reply_limit: 1000,
         };
         let json = HeaderValue::from_static("application/json");

@@ -68,6 +68,9 @@ async fn attempt(
     let mut meta = RequestMetaObject::new();
     let key = invocation.idempotency_key.clone();
     meta.insert(IDEMPOTENCY_KEY.to_owned(), key.into());
+    if let Some(traceparent) = &invocation.traceparent {
+        meta.set_traceparent(traceparent);
+    }
     match ask(&link.peer, &shared.tasks, request, meta).await {
         Ok(ServerResult::InputRequiredResult(_)) => Err(CallError::Demanding("more input")),
         Ok(ServerResult::CreateTaskResult(_)) => {

@@ -27,6 +27,9 @@ use super::settings::{Auth, HttpSettings, Timeouts};
 use super::{Asked, Dialect, OpenError, Request, Upstream};
 use crate::private::Private;
 
+/// The header of a request's place in a trace.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
 /// One endpoint and the connections to it.
 pub struct HttpUpstream(Arc<Endpoint>);
 
@@ -74,6 +77,10 @@ impl Endpoint {
         let with_callers_authorization = authorization.is_some();
         if let Some(value) = authorization.and_then(|value| HeaderValue::from_bytes(&value).ok()) {
             post.headers_mut().insert(AUTHORIZATION, value);
+        }
+        let traceparent = request.traceparent.map(HeaderValue::try_from);
+        if let Some(Ok(value)) = traceparent {
+            post.headers_mut().insert(TRACEPARENT, value);
         }
         let mut silence = Silence::begin(Patience {
             first: self.timeouts.first_byte,
