@@ -66,6 +66,7 @@ use services::http::HttpService;
 use services::settings::Kind;
 use services::{Service, mcp};
 use telemetry::Metrics;
+use telemetry::traces::{ExportError, Exporter};
 use upstream::{Health, OpenError};
 
 /// Why the gateway does not run.
@@ -88,6 +89,9 @@ pub enum RunError {
         /// Why.
         source: services::http::OpenError,
     },
+    /// Spans cannot be sent.
+    #[error("the traces of [telemetry] cannot be sent: {0}")]
+    Traces(#[from] ExportError),
     /// An upstream cannot be used.
     #[error("upstream {name:?} cannot be used: {source}")]
     Upstream {
@@ -166,6 +170,8 @@ struct Process {
     metrics: Metrics,
     /// How each upstream does, by name.
     health: HashMap<String, Arc<Health>>,
+    /// Sends spans, if any are asked for. Those that are left go when it does.
+    exporter: Option<Exporter>,
     /// The services that have one connection for the whole process, by name.
     services: HashMap<String, Arc<dyn Service>>,
     /// Their thread, if there is one; their connections end with it.
@@ -211,12 +217,17 @@ impl Process {
             once: Once::new(config.continuation.retry_window),
             attempts: Attempts::new(config.continuation.retry_window),
         });
+        let traced = config.telemetry.traces.as_ref().filter(|_| connect);
+        let exporter = traced
+            .map(|settings| Exporter::start(settings, &metrics))
+            .transpose()?;
         let upstreams = config.upstreams.iter();
         let health = upstreams.map(|upstream| (upstream.name.clone(), Arc::default()));
         Ok(Process {
             common,
             metrics,
             health: health.collect(),
+            exporter,
             services,
             _mcp: runtime,
         })
@@ -238,6 +249,7 @@ fn workers(
                 access: Arc::clone(&access),
                 roster: Arc::new(roster(config, process)?),
                 metrics: process.metrics.clone(),
+                traces: process.exporter.as_ref().map(Exporter::traces),
                 max_body: config.server.max_body,
                 started,
                 draining: Arc::clone(draining),

@@ -11,6 +11,7 @@ use handback::config::{Config, Report};
 use handback::continuation::settings::ContinuationSettings;
 use handback::doors::settings::{AdminSettings, ServerSettings};
 use handback::services::settings::{DEFAULT_HTTP_TIMEOUT, DEFAULT_MCP_TIMEOUT, Glob, Kind};
+use handback::telemetry::settings::{EVERY_TURN, SERVICE};
 use handback::turn::limits::Limits;
 use handback::upstream::settings::{Auth, DEFAULT_RETRIES, Source, Timeouts};
 
@@ -210,6 +211,10 @@ fn what_is_commented_out_in_the_sample_is_right_too() -> Result<(), Box<dyn Erro
     assert_eq!(crm.timeout, DEFAULT_MCP_TIMEOUT);
     assert_eq!(crm.tools, [Glob::new("*")]);
     assert_eq!([&kb.prefix, &crm.prefix], ["", ""]);
+    let traces = config.telemetry.traces.as_ref();
+    let traces = traces.expect("the sample says where they go");
+    assert_eq!(traces.sample.to_bits(), EVERY_TURN.to_bits());
+    assert_eq!(traces.service, SERVICE);
     assert!(config.passthrough.is_some());
     assert!(config.server.tls.is_some());
     let Source::Http(http) = &config.upstreams[1].source else {

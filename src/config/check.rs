@@ -16,6 +16,7 @@ use super::report::Findings;
 use super::section::Section;
 use super::service::service;
 use super::team::{Agents, team};
+use super::telemetry::telemetry;
 use super::tree::{Entry, Node, Value};
 use super::upstream::upstream;
 use super::{Config, server, turns};
@@ -29,6 +30,7 @@ pub(super) fn check(entries: &[Entry], outside: &Outside<'_>, findings: &Finding
     let admin = server::admin(single("admin"));
     let continuation = turns::continuation(single("continuation"));
     let limits = turns::limits(single("limits"));
+    let telemetry = telemetry(single("telemetry"));
 
     let mut names = Names::new("upstream");
     let mut upstreams = Vec::new();
@@ -78,6 +80,7 @@ pub(super) fn check(entries: &[Entry], outside: &Outside<'_>, findings: &Finding
         admin,
         continuation,
         limits,
+        telemetry,
         upstreams,
         services: services.read,
         agents,

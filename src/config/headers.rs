@@ -29,6 +29,9 @@ pub(super) const BODY_HEADERS: &[Reserved] = &[("accept", OWN), ("content-type",
 /// Headers of the calls of service tools.
 pub(super) const CALL_HEADERS: &[Reserved] = &[("idempotency-key", OWN)];
 
+/// Headers of spans on their way.
+pub(super) const EXPORT_HEADERS: &[Reserved] = &[("content-encoding", OWN)];
+
 /// Headers of the Model Context Protocol.
 pub(super) const MCP_HEADERS: &[Reserved] = &[
     ("last-event-id", OWN),

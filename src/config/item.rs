@@ -78,6 +78,18 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// A share: a number from 0 to 1.
+    pub(super) fn share(&self) -> Option<f64> {
+        let share: Option<f64> = match &self.node.value {
+            Value::Float(number) => number.parse().ok(),
+            Value::Integer(number) => i32::try_from(*number).ok().map(f64::from),
+            _ => None,
+        };
+        share
+            .filter(|share| (0.0..=1.0).contains(share))
+            .or_else(|| self.not("a share; write a number from 0 to 1, such as 0.1"))
+    }
+
     /// A duration of at least `least`.
     pub(super) fn duration(&self, least: Duration) -> Option<Duration> {
         let duration = match &self.node.value {

@@ -36,6 +36,7 @@ mod section;
 mod server;
 mod service;
 mod team;
+mod telemetry;
 mod tool;
 mod tree;
 mod turns;
@@ -47,6 +48,7 @@ use crate::continuation::settings::ContinuationSettings;
 use crate::doors::settings::{AdminSettings, ServerSettings};
 use crate::drive::settings::{AgentSettings, PassthroughSettings, TeamSettings};
 use crate::services::settings::ServiceSettings;
+use crate::telemetry::settings::TelemetrySettings;
 use crate::turn::limits::Limits;
 use crate::upstream::settings::UpstreamSettings;
 
@@ -63,6 +65,8 @@ pub struct Config {
     pub continuation: ContinuationSettings,
     /// What bounds a turn, `[limits]`.
     pub limits: Limits,
+    /// What the operator sees beside metrics and log, `[telemetry]`.
+    pub telemetry: TelemetrySettings,
     /// The endpoints that serve models, `[[upstreams]]`, in the order of the file.
     pub upstreams: Vec<UpstreamSettings>,
     /// Where service tools live, `[[services]]`, in the order of the file.

@@ -10,8 +10,9 @@ use bytestring::ByteString;
 
 use super::problem::{Problem, Public};
 use crate::access::{Access, Caller};
-use crate::drive::{Drive, Roster, TurnName};
+use crate::drive::{self, Drive, Roster, TurnName};
 use crate::telemetry::Metrics;
+use crate::telemetry::traces::{self, RequestTrace, Traces};
 use crate::wire::write::hex_into;
 
 /// What the handlers of one worker share.
@@ -22,6 +23,8 @@ pub struct Shared {
     pub roster: Arc<Roster>,
     /// What is counted.
     pub metrics: Metrics,
+    /// What makes spans, if the operator wants any.
+    pub traces: Option<Traces>,
     /// Largest body, in bytes.
     pub max_body: usize,
     /// Set once the process is to end.
@@ -32,6 +35,9 @@ pub struct Shared {
 
 /// The header that names a request, in and out.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The header that names a caller's span.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// Longest id that is taken over from a caller, in characters.
 const ID_CHARS: usize = 128;
@@ -54,6 +60,8 @@ pub struct Exchange {
     pub rounds: u32,
     /// Bytes of the request's body.
     pub request_bytes: usize,
+    /// Its trace, if it may have one.
+    trace: Option<Box<RequestTrace>>,
     ended: bool,
 }
 
@@ -116,7 +124,28 @@ impl Exchange {
             turn: None,
             rounds: 0,
             request_bytes: 0,
+            trace: None,
             ended: false,
+        }
+    }
+
+    /// From here on it may have a trace.
+    pub fn trace(&mut self, request: &HttpRequest) {
+        let Some(traces) = &self.shared.traces else {
+            return;
+        };
+        let caller = request.headers().get(TRACEPARENT);
+        let caller = caller.and_then(|value| value.to_str().ok());
+        let trace = traces.request(caller, self.begun, drive::now());
+        self.trace = Some(Box::new(trace));
+    }
+
+    /// Its turn is open.
+    pub fn opened(&mut self, drive: &mut Drive) {
+        self.turn = Some(drive.turn());
+        let trace = self.trace.as_mut();
+        if let Some(trace) = trace.and_then(|trace| trace.open(drive.turn())) {
+            drive.trace(trace);
         }
     }
 
@@ -208,6 +237,22 @@ impl Exchange {
             duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX),
             "request"
         );
+        if let Some(trace) = self.trace.take() {
+            let succeeded = matches!(outcome, Outcome::Answered | Outcome::HandedBack);
+            trace.end(&traces::Request {
+                id: self.id(),
+                agent: self.agent.as_deref(),
+                key: self.caller.as_ref().map(Caller::name),
+                turn: turn.as_ref().map(TurnName::as_str),
+                stream: self.stream,
+                status,
+                outcome: outcome.as_str(),
+                detail: if succeeded { Ok(detail) } else { Err(detail) },
+                failed: outcome == Outcome::Failed,
+                rounds: self.rounds,
+                duration,
+            });
+        }
     }
 
     fn respond(&self, mut response: HttpResponse) -> HttpResponse {

@@ -13,7 +13,7 @@ use super::agent::Bound;
 use super::clock;
 use super::once::Replies;
 use super::roster::Common;
-use super::watch::Watched;
+use super::watch::{Place, Watched};
 use crate::services::{Invocation, Reply};
 use crate::tools::SideEffect;
 use crate::turn::{Input, ServiceCall};
@@ -36,9 +36,8 @@ pub(super) struct Job {
     pub(super) idempotency_key: String,
     /// Where its reply is kept for the same request again.
     pub(super) replies: Option<Arc<Replies>>,
-    /// The turn and the round that it is a call of, for the log.
-    pub(super) turn: u64,
-    pub(super) round: u32,
+    /// The turn, the round and the trace that it is a call of, for the operator.
+    pub(super) place: Place,
 }
 
 impl Calls {
@@ -128,12 +127,12 @@ async fn reply(job: &Job, bound: &Bound, common: &Common) -> Reply {
 
 /// Runs a call, counts it and says so in the log, whoever still waits for it.
 async fn watched(job: &Job, bound: &Bound, reply_limit: usize) -> Reply {
-    let watched = Watched::begin(job.turn, job.round);
+    let watched = Watched::begin(&job.place);
     let call = bound.service.call(Invocation {
         tool: bound.own_name.clone(),
         arguments: job.call.call.arguments.to_string(),
         idempotency_key: job.idempotency_key.clone(),
-        traceparent: None,
+        traceparent: watched.traceparent(),
         reply_limit,
     });
     let reply = call.await;

@@ -14,6 +14,15 @@ pub fn now_seconds() -> u64 {
     since_epoch().as_secs()
 }
 
+/// Now, for what bears the time of day.
+pub fn now() -> SystemTime {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the wall clock for the engine"
+    )]
+    SystemTime::now()
+}
+
 /// How long something takes, whatever happens to the wall clock meanwhile.
 pub(super) struct Stopwatch(Instant);
 
@@ -27,16 +36,16 @@ impl Stopwatch {
         Stopwatch(now)
     }
 
+    /// When it was started.
+    pub(super) fn begun(&self) -> Instant {
+        self.0
+    }
+
     pub(super) fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
 }
 
 fn since_epoch() -> Duration {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the wall clock for the engine"
-    )]
-    let now = SystemTime::now();
-    now.duration_since(UNIX_EPOCH).unwrap_or_default()
+    now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -32,7 +32,7 @@ mod watch;
 
 pub use agent::{Agent, Use};
 pub use attempts::Attempts;
-pub use clock::{now_millis, now_seconds};
+pub use clock::{now, now_millis, now_seconds};
 pub use once::Once;
 pub use order::{Event, Failure, Mended, Order};
 pub use roster::{Common, Found, Roster};

@@ -77,6 +77,8 @@ pub struct ServiceCall<'a> {
     pub tool: &'a str,
     /// How it ended.
     pub outcome: &'a str,
+    /// Whether that was with a result.
+    pub completed: bool,
     /// How long it took.
     pub duration: Duration,
 }

@@ -1,15 +1,17 @@
 //! What the operator sees: metrics, and log lines: one for each request, one for each call of a
-//! service tool.
+//! service tool. Where it is asked for, the same as spans of a trace ([`traces`]).
 //!
 //! Log lines are JSON on standard error ([`log()`]). They are gathered in memory and written
 //! together, a moment later, by a thread of their own ([`LogLines`]), so that a request pays for
 //! no system call.
 //!
-//! Invariant: no content of a conversation, no key and no URL of an upstream in either.
+//! Invariant: no content of a conversation, no key and no URL of an upstream in any of them.
 
 mod agent;
 mod lines;
 mod log;
+pub mod settings;
+pub mod traces;
 
 pub use agent::{AgentMetrics, Decision, RoundOutcome, ServiceCall};
 pub use lines::LogLines;
@@ -124,6 +126,16 @@ impl Metrics {
             )?,
             registry: new,
         })
+    }
+
+    /// Spans of traces by what became of them: registered where there are any.
+    fn spans(&self) -> Result<IntCounterVec, prometheus::Error> {
+        counters(
+            &self.registry,
+            "handback_spans_total",
+            "Spans of traces by outcome (exported, failed, dropped).",
+            &["outcome"],
+        )
     }
 
     /// All of them in Prometheus' text format.

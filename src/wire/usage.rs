@@ -48,6 +48,12 @@ impl Usage {
         serde_json::from_str(self.0.get()).ok()
     }
 
+    /// `prompt_tokens` and `completion_tokens`, as far as they are whole numbers.
+    pub fn tokens(&self) -> [Option<u64>; 2] {
+        let members = self.members().unwrap_or_default();
+        ["prompt_tokens", "completion_tokens"].map(|key| whole(members.get(key)?))
+    }
+
     /// `total_tokens`, 0 if there is none.
     pub fn total(&self) -> u64 {
         #[derive(Deserialize)]
@@ -57,6 +63,12 @@ impl Usage {
         }
         serde_json::from_str::<Total>(self.0.get()).map_or(0, |total| total.total_tokens)
     }
+}
+
+/// A count, also if it is written with a point.
+fn whole(count: &Value) -> Option<u64> {
+    let spelled = || count.to_string().strip_suffix(".0")?.parse().ok();
+    count.as_u64().or_else(spelled)
 }
 
 /// What the reference promises of every usage. Some servers write whole numbers with a point.
@@ -159,6 +171,16 @@ mod tests {
             r#"{"prompt_tokens":0,"completion_tokens":0,"total_tokens":4}"#
         );
         assert_eq!(text("{}"), NONE);
+    }
+
+    #[test]
+    fn tokens_are_whole_numbers() {
+        let tokens = |given: &str| usage(given).tokens();
+        let whole = r#"{"prompt_tokens":5,"completion_tokens":2.0}"#;
+        assert_eq!(tokens(whole), [Some(5), Some(2)]);
+        let others = r#"{"prompt_tokens":-1,"completion_tokens":"2"}"#;
+        assert_eq!(tokens(others), [None, None]);
+        assert_eq!(tokens("{}"), [None, None]);
     }
 
     #[test]

@@ -156,6 +156,7 @@ pub(crate) const LAYERS: &[Layer] = &[
             "drive::settings",
             "secret",
             "services::settings",
+            "telemetry::settings",
             "turn::limits",
             "upstream::dialect",
             "upstream::settings",
@@ -191,8 +192,14 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer {
         of: "telemetry",
-        may: &["wire::write"],
+        may: &["secret", "wire::write"],
         never: NO_NET,
+    },
+    // Spans leave by a client of their own, whatever the gateway's other traffic.
+    Layer {
+        of: "telemetry/traces/export",
+        may: &["secret"],
+        never: &["tokio", "actix_web"],
     },
     Layer {
         of: "cli",

@@ -197,7 +197,7 @@ fn wrong_imports() -> Vec<Vec<Source>> {
     let forbidden = |layer: &Layer| {
         let own = layer.of.split('/').next().unwrap_or(layer.of);
         let others = LAYERS.iter().filter(|other| {
-            let known = |may: &&str| may.starts_with(other.of) || may.is_empty();
+            let known = |may: &&str| may.starts_with(other.of) || other.of.starts_with(*may);
             !other.of.starts_with(own) && !layer.may.iter().any(known)
         });
         let outright = layer.may.iter().filter_map(|may| may.strip_prefix('!'));

@@ -64,6 +64,7 @@ pub async fn complete(
     shared: Data<Arc<Shared>>,
 ) -> HttpResponse {
     let mut exchange = Exchange::begin(&request, &shared);
+    exchange.trace(&request);
     let (drive, answer) = match open(&request, payload, &mut exchange).await {
         Ok(opened) => opened,
         Err(problem) => return exchange.refuse(&problem),
@@ -111,7 +112,7 @@ async fn open(
         let value = request.headers().get(name);
         value.map(|value| value.as_bytes().to_vec())
     };
-    let drive = Drive::start(Order {
+    let mut drive = Drive::start(Order {
         agent: found.agent,
         team: found.team,
         model: chat.model,
@@ -126,7 +127,7 @@ async fn open(
         body,
         common: Arc::clone(shared.roster.common()),
     })?;
-    exchange.turn = Some(drive.turn());
+    exchange.opened(&mut drive);
     let mended = drive.mended();
     shared.metrics.dropped_results.inc_by(mended.dropped as u64);
     shared

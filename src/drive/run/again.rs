@@ -9,7 +9,8 @@ use std::time::Duration;
 use super::{Drive, Model};
 use crate::drive::clock;
 use crate::drive::order::Failure;
-use crate::telemetry::{Decision, RoundOutcome};
+use crate::drive::watch;
+use crate::telemetry::Decision;
 use crate::tools::Catalogue;
 use crate::turn::Input;
 use crate::upstream::health::Verdict;
@@ -49,8 +50,9 @@ impl Drive {
     /// Goes on after a model request that failed, or gives up with its error. What is decided is
     /// part of the round, which then is over.
     pub(super) fn failed(&mut self, error: Error) -> Result<(), Failure> {
+        let failure = watch::failure(&error);
         let decided = self.decide(error);
-        self.watch.end(RoundOutcome::Failed);
+        self.watch.failed(failure);
         decided
     }
 

@@ -29,6 +29,7 @@ use super::team::Team;
 use super::watch::Rounds;
 use crate::continuation::{Binding, CARRY_VERSION, Carry, TooLarge};
 use crate::telemetry::RoundOutcome;
+use crate::telemetry::traces::Trace;
 use crate::tools::{Catalogue, Choice};
 use crate::turn::{Action, Answered, Ask, Input, Say, Setup, Turn};
 use crate::upstream::{self, Prompt};
@@ -203,8 +204,13 @@ impl Drive {
                 reply = self.calls.next(), if !self.calls.is_idle() => reply,
                 () = &mut self.time => Input::TimeUp,
             };
-            match input {
-                Input::Delta(_) => self.answers(),
+            match &input {
+                Input::Delta(delta) => {
+                    self.answers();
+                    if let Some(usage) = &delta.usage {
+                        self.watch.used(usage);
+                    }
+                }
                 Input::AnswerEnded => {
                     self.watch.end(RoundOutcome::Answered);
                     self.course.arrived();
@@ -223,6 +229,11 @@ impl Drive {
     /// The turn that it is a request of, for the log.
     pub fn turn(&self) -> u64 {
         self.watch.turn()
+    }
+
+    /// From here on its rounds and calls are part of a trace.
+    pub fn trace(&mut self, trace: Trace) {
+        self.watch.trace(trace);
     }
 
     /// What had to be done to the history.
@@ -271,16 +282,16 @@ impl Drive {
 
     fn ask(&mut self, ask: &Ask) {
         self.rounds = ask.round;
-        self.watch.begin(ask.round, &self.agent);
         self.former.clear();
         let source = self.agent.source(self.course.source);
+        let model = source.model.as_ref().unwrap_or(&self.named);
+        let traceparent = self.watch.begin(ask.round, &self.agent, source, model);
         if let Err(rest) = source.health.admit() {
             let seconds = rest.as_secs();
             let resting = std::future::ready(Err(upstream::Error::Resting { seconds }));
             self.model = Model::Asked(Box::pin(resting));
             return;
         }
-        let model = source.model.as_ref().unwrap_or(&self.named);
         let tools: Vec<&Raw> = match self.turn.catalogue() {
             Some(catalogue) => catalogue.offered(ask.offer).collect(),
             None => Vec::new(),
@@ -299,7 +310,7 @@ impl Drive {
             model: model.clone(),
             body: prompt.render(),
             authorization: self.authorization.clone(),
-            traceparent: None,
+            traceparent,
             seed: self.seed.wrapping_add(u64::from(ask.round)),
             created: clock::now_seconds(),
         };

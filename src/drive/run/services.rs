@@ -48,8 +48,7 @@ impl Drive {
             bound,
             idempotency_key,
             replies: self.replies(),
-            turn,
-            round,
+            place: self.watch.call(round),
         });
     }
 

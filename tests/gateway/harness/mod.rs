@@ -1,6 +1,7 @@
 //! The harness of the socket tests: Handback as a process of its own, a scripted upstream behind
 //! it, a strict caller in front of it, and cases that are data.
 
+pub(crate) mod collector;
 pub(crate) mod gateway;
 
 pub(crate) mod http;

@@ -20,6 +20,7 @@ mod providers;
 mod retries;
 mod silences;
 mod teams;
+mod traces;
 mod waiting;
 
 use serde_json::{Value, json};
