@@ -129,6 +129,9 @@ fn words(item: &Item<'_>) -> Option<Words> {
             own if OWN_FIELDS.contains(&own) => {
                 word.wrong("the gateway writes this field itself; take it out")
             }
+            pattern if pattern.contains('*') => {
+                word.wrong("there are no patterns here; write each name")
+            }
             other => Some(other.to_owned()),
         })
         .collect();

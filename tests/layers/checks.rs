@@ -16,7 +16,7 @@ const DOORS: [&str; 5] = ["admin", "chat", "models", "runs", "sessions"];
 /// The table of dialects.
 const TABLE: &str = "src/upstream/dialect/table.rs";
 /// The families in it.
-const FAMILIES: [&str; 12] = [
+const FAMILIES: &[&str] = &[
     "anthropic-compat",
     "azure",
     "deepseek",
