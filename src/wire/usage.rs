@@ -26,7 +26,8 @@ impl Usage {
         let Some(Usage(raw)) = usage else {
             return Cow::Borrowed(NONE);
         };
-        if serde_json::from_str::<Counts>(raw.get()).is_ok() {
+        let is_whole = serde_json::from_str::<Counts>(raw.get()).is_ok();
+        if is_whole && !raw.get().contains("null") {
             return Cow::Borrowed(raw.get());
         }
         let members = usage.and_then(Usage::members).map(completed);
@@ -51,7 +52,7 @@ impl Usage {
     /// `prompt_tokens` and `completion_tokens`, as far as they are whole numbers.
     pub fn tokens(&self) -> [Option<u64>; 2] {
         let members = self.members().unwrap_or_default();
-        ["prompt_tokens", "completion_tokens"].map(|key| whole(members.get(key)?))
+        ["prompt_tokens", "completion_tokens"].map(|key| whole_number(members.get(key)?))
     }
 
     /// `total_tokens`, 0 if there is none.
@@ -66,30 +67,35 @@ impl Usage {
 }
 
 /// A count, also if it is written with a point.
-fn whole(count: &Value) -> Option<u64> {
+fn whole_number(count: &Value) -> Option<u64> {
     let spelled = || count.to_string().strip_suffix(".0")?.parse().ok();
     count.as_u64().or_else(spelled)
 }
 
-/// What the reference promises of every usage. Some servers write whole numbers with a point.
+/// What the reference promises of every usage.
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "that they can be read is all that matters")]
 struct Counts {
     #[serde(rename = "prompt_tokens")]
-    prompt: f64,
+    prompt: u64,
     #[serde(rename = "completion_tokens")]
-    completion: f64,
+    completion: u64,
     #[serde(rename = "total_tokens")]
-    total: f64,
+    total: u64,
 }
 
-/// The members with the counts that were missing, in front: zero, or the sum for the total.
+/// The members with the counts that were missing, in front: zero, or the sum for the total. Counts
+/// that a server writes with a point are written without, and what is null is left out, since typed
+/// clients stumble over both.
 fn completed(mut members: Map<String, Value>) -> Map<String, Value> {
     let mut whole = Map::new();
     let mut sum = Value::from(0);
     for key in ["prompt_tokens", "completion_tokens", "total_tokens"] {
-        let count = match members.shift_remove(key) {
-            Some(Value::Number(count)) => count,
+        let given = members.shift_remove(key);
+        let count = match given {
+            Some(Value::Number(count)) => {
+                whole_number(&Value::Number(count.clone())).map_or(count, Into::into)
+            }
             _ if key == "total_tokens" => {
                 whole.insert(key.to_owned(), sum);
                 break;
@@ -99,7 +105,10 @@ fn completed(mut members: Map<String, Value>) -> Map<String, Value> {
         sum = plus(&sum, &count);
         whole.insert(key.to_owned(), Value::Number(count));
     }
-    whole.extend(members);
+    for details in members.values_mut().filter_map(Value::as_object_mut) {
+        details.retain(|_, value| !value.is_null());
+    }
+    whole.extend(members.into_iter().filter(|(_, value)| !value.is_null()));
     whole
 }
 
@@ -160,8 +169,15 @@ mod tests {
     #[test]
     fn counts_that_are_missing_are_filled_in_and_complete_ones_not_touched() {
         let text = |given: &str| Usage::text(Some(&usage(given))).into_owned();
-        let whole = r#"{"x":1,  "total_tokens":3.0,"prompt_tokens":1,"completion_tokens":2}"#;
+        let whole =
+            r#"{"x":1,  "total_tokens":3,"prompt_tokens":1,"completion_tokens":2,"cost":0.5}"#;
         assert_eq!(text(whole), whole);
+        assert_eq!(
+            text(
+                r#"{"total_tokens":3.0,"prompt_tokens":1.0,"completion_tokens":2,"d":{"a":null,"b":1},"e":null}"#
+            ),
+            r#"{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3,"d":{"b":1}}"#
+        );
         assert_eq!(
             text(r#"{"completion_tokens":2,"prompt_tokens":5,"d":{}}"#),
             r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"d":{}}"#

@@ -13,7 +13,7 @@ use crate::harness::upstream::Upstream;
 /// Compresses some parts one after the other; each of the results can be decoded on arrival.
 type Compress = fn(&[Vec<u8>]) -> Vec<Vec<u8>>;
 
-const ENCODINGS: [(&str, Compress); 2] = [("gzip", gzip), ("br", brotli)];
+const ENCODINGS: [(&str, Compress); 3] = [("gzip", gzip), ("GZip", gzip), ("br", brotli)];
 
 fn gzip(parts: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());

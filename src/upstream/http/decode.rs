@@ -19,7 +19,9 @@ pub(super) const ACCEPTED: &str = "gzip, br";
 /// Reads a body under its `content-encoding`.
 pub(super) fn reads(encoding: Option<&HeaderValue>, body: Incoming) -> Result<Reads, Error> {
     let data = BodyDataStream::new(body);
-    match encoding.map_or(&b""[..], HeaderValue::as_bytes) {
+    // Names of encodings have no case (RFC 9110, section 8.4.1).
+    let name = encoding.map(|name| name.as_bytes().to_ascii_lowercase());
+    match name.as_deref().unwrap_or_default() {
         b"" | b"identity" => Ok(Box::pin(data.map_err(|_| cut()))),
         b"gzip" | b"x-gzip" => {
             let mut decoder = GzipDecoder::new(StreamReader::new(data.map_err(io::Error::other)));
