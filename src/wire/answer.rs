@@ -109,6 +109,8 @@ struct Choice<'a> {
     finish_reason: Option<&'a RawValue>,
     #[serde(borrow, default)]
     logprobs: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
 }
 
 impl Top<'_> {
@@ -125,6 +127,11 @@ impl Top<'_> {
                 ..Failure::default()
             };
             return Some(failure(text).unwrap_or_else(unnamed));
+        }
+        // In the choice, as gateways pass on that the provider behind them failed.
+        let of_choice = self.choices.0.as_ref().and_then(|choice| choice.error);
+        if let Some(error) = of_choice.filter(|error| names_one(error)) {
+            return failure(&format!("{{\"error\":{}}}", error.get()));
         }
         // Data with a message of its own and nothing of an answer: some servers fail that way.
         let empty = self.choices.0.is_none() && self.usage.is_none() && self.message.is_some();
