@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use http::{HeaderMap, HeaderName, HeaderValue};
+
 /// A text that lives in the configuration and in headers, and nowhere else: an
 /// API key, a header's value.
 ///
@@ -30,6 +32,29 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// A header that cannot be sent; its name.
+#[derive(Debug, thiserror::Error)]
+#[error("a header holds characters that HTTP forbids: {0}")]
+pub struct NotAHeader(String);
+
+/// Headers of the configuration as a client takes them. No log of its shows their values.
+pub fn headers(settings: &[(String, Secret)]) -> Result<HeaderMap, NotAHeader> {
+    let mut headers = HeaderMap::with_capacity(settings.len());
+    for (name, value) in settings {
+        let parsed = HeaderName::from_bytes(name.as_bytes());
+        let parsed = parsed.map_err(|_| NotAHeader(name.clone()))?;
+        headers.insert(parsed, header_value(name, value.expose())?);
+    }
+    Ok(headers)
+}
+
+/// The value of the header `name`, which no log shows.
+pub fn header_value(name: &str, text: &str) -> Result<HeaderValue, NotAHeader> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| NotAHeader(name.to_owned()))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +64,17 @@ mod tests {
         let secret = Secret::new("sk-live-123");
         assert_eq!(format!("{secret:?}"), "Secret(redacted)");
         assert_eq!(secret.expose(), "sk-live-123");
+    }
+
+    #[test]
+    fn debug_of_headers_shows_no_value() {
+        let header = |name: &str, value: &str| [(name.to_owned(), Secret::new(value))];
+        let sent = headers(&header("x-key", "sk-live-123")).unwrap();
+        assert_eq!(sent["x-key"], "sk-live-123");
+        assert!(!format!("{sent:?}").contains("sk-live"));
+        for (name, value) in [("x key", "a"), ("x-key", "a\nb")] {
+            let refused = headers(&header(name, value)).unwrap_err().to_string();
+            assert!(refused.ends_with(name), "{refused}");
+        }
     }
 }

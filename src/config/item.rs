@@ -7,6 +7,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use url::Url;
+
 use super::report::{Findings, did_you_mean, excerpt, listed};
 use super::section::Section;
 use super::tree::{Node, Value};
@@ -31,6 +33,27 @@ impl<'a> Item<'a> {
             Value::Text { text, .. } => Some(text),
             _ => self.not("a text in quotes"),
         }
+    }
+
+    /// An address without secrets: people put keys into the user's name and the query, so a URL
+    /// with either is refused unseen. `instead` is the key that takes them.
+    pub(super) fn plain_url(&self, example: &str, instead: &str) -> Option<Url> {
+        let such_as = format!("write one such as \"{example}\"");
+        let Ok(url) = Url::parse(self.text()?) else {
+            return self.wrong(&format!("the value is not a URL; {such_as}"));
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return self.wrong(&format!(
+                "the URL holds a user name or password; take it out and set {instead}"
+            ));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return self.wrong("the URL holds a query or fragment; take out all from ? or # on");
+        }
+        if !matches!(url.scheme(), "http" | "https") {
+            return self.not(&format!("an http or https URL; {such_as}"));
+        }
+        Some(url)
     }
 
     /// A text that something is called by.

@@ -46,26 +46,14 @@ fn traces(section: &mut Section<'_>, item: &Item<'_>) -> Option<TracesSettings> 
     })
 }
 
-/// An address that spans are posted to. What could be a secret in it is not shown.
+/// An address that spans are posted to.
 fn endpoint(item: &Item<'_>) -> Option<Url> {
-    const SUCH_AS: &str = "write one such as \"http://127.0.0.1:4318/v1/traces\"";
+    const EXAMPLE: &str = "http://127.0.0.1:4318/v1/traces";
 
-    let text = item.text()?;
-    let Ok(url) = Url::parse(text) else {
-        return item.wrong(&format!("the value is not a URL; {SUCH_AS}"));
-    };
-    if !url.username().is_empty() || url.password().is_some() {
-        return item.wrong("the URL holds a user name or password; take it out and set headers");
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return item.wrong("the URL holds a query or fragment; take out all from ? or # on");
-    }
-    if !matches!(url.scheme(), "http" | "https") {
-        return item.not(&format!("an http or https URL; {SUCH_AS}"));
-    }
+    let url = item.plain_url(EXAMPLE, "headers")?;
     if url.path() == "/" {
         return item.not(&format!(
-            "the whole address, which has a path, most often /v1/traces; {SUCH_AS}"
+            "the whole address, which has a path, most often /v1/traces; write one such as \"{EXAMPLE}\""
         ));
     }
     Some(url)

@@ -98,24 +98,9 @@ fn http(section: &mut Section<'_>, url: &Item<'_>) -> Option<HttpSettings> {
     })
 }
 
-/// A URL to append paths to. Mistakes show it only where it holds no secret: user
-/// information and queries are where people put keys.
+/// A URL to append paths to.
 fn base_url(item: &Item<'_>) -> Option<Url> {
-    const SUCH_AS: &str = "write one such as \"https://api.openai.com/v1\"";
-
-    let text = item.text()?;
-    let Ok(mut url) = Url::parse(text) else {
-        return item.wrong(&format!("the value is not a URL; {SUCH_AS}"));
-    };
-    if !url.username().is_empty() || url.password().is_some() {
-        return item.wrong("the URL holds a user name or password; take it out and set api_key");
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return item.wrong("the URL holds a query or fragment; take out all from ? or # on");
-    }
-    if !matches!(url.scheme(), "http" | "https") {
-        return item.not(&format!("an http or https URL; {SUCH_AS}"));
-    }
+    let mut url = item.plain_url("https://api.openai.com/v1", "api_key")?;
     if let Ok(mut segments) = url.path_segments_mut() {
         segments.pop_if_empty();
     }

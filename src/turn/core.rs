@@ -7,6 +7,7 @@ use super::hidden::Resume;
 use super::ids::{self, Ids};
 use super::input::{Millis, Provider};
 use super::limits::{ArgumentPolicy, Limits};
+use super::pairing;
 use super::round;
 use crate::tools::{Catalogue, Choice, Offer, ServiceTool};
 use crate::wire::{Message, Raw, Usage};
@@ -194,6 +195,16 @@ impl Core {
             return upstream.clone();
         }
         self.fresh_id(taken)
+    }
+
+    /// An id of the upstream's as the conversation keeps it: a longer one than servers take in general
+    /// stays as it is only if the upstream wants it back.
+    pub(super) fn kept_id(&self, upstream: ByteString) -> ByteString {
+        if self.ids_bind {
+            upstream
+        } else {
+            pairing::short_id(&upstream)
+        }
     }
 
     /// An id that no call of the conversation bears.

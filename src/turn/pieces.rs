@@ -12,9 +12,9 @@ use crate::wire::Raw;
 
 /// What has been passed on of the calls of an answer.
 ///
-/// Only with `arguments = "pass"`, without service tools and with ids that carry nothing is a piece of a call surely the caller's.
-/// A call is begun when its name is complete, which the first argument tells, and known; calls
-/// behind one that is not begun wait.
+/// Only with `arguments = "pass"`, without service tools and with ids that carry nothing is a
+/// piece of a call surely the caller's. A call is begun when its name is complete, which the first
+/// argument tells, and known; calls behind one that is not begun wait.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pieces {
     allowed: bool,

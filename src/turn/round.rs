@@ -227,16 +227,14 @@ impl Reply {
     }
 }
 
-/// The calls with an id each: the upstream's own, unless it gave none or the same one twice. A
-/// longer one than servers take in general stays only if the upstream wants it back.
+/// The calls with an id each: the upstream's own, unless it gave none or the same one twice.
 pub(super) fn with_ids(core: &mut Core, calls: Vec<GatheredCall>) -> Vec<Call> {
     let mut taken: Vec<ByteString> = calls.iter().filter_map(|call| call.id.clone()).collect();
     let mut used: Vec<ByteString> = Vec::with_capacity(calls.len());
     let mut out = Vec::with_capacity(calls.len());
     for call in calls {
         let id = match call.id {
-            Some(id) if !used.contains(&id) && core.ids_bind => id,
-            Some(id) if !used.contains(&id) => pairing::short_id(&id),
+            Some(id) if !used.contains(&id) => core.kept_id(id),
             _ => core.fresh_id(&taken),
         };
         taken.push(id.clone());

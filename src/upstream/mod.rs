@@ -36,6 +36,7 @@ pub use health::Health;
 pub use prompt::Prompt;
 pub use settings::UpstreamSettings;
 
+use crate::secret::NotAHeader;
 use crate::wire::Body;
 
 /// A model request, ready to be sent.
@@ -90,8 +91,8 @@ pub enum OpenError {
     #[error("the base URL is none that a request can be sent to")]
     Url(#[from] ::http::uri::InvalidUri),
     /// A key or header holds characters that HTTP forbids.
-    #[error("a header holds characters that HTTP forbids: {0}")]
-    Header(String),
+    #[error(transparent)]
+    Header(#[from] NotAHeader),
     /// The script cannot be read.
     #[error(transparent)]
     Script(#[from] script::ScriptError),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::raw::Raw;
 
@@ -52,7 +52,8 @@ impl Usage {
     /// `prompt_tokens` and `completion_tokens`, as far as they are whole numbers.
     pub fn tokens(&self) -> [Option<u64>; 2] {
         let members = self.members().unwrap_or_default();
-        ["prompt_tokens", "completion_tokens"].map(|key| whole_number(members.get(key)?))
+        ["prompt_tokens", "completion_tokens"]
+            .map(|key| whole_number(members.get(key)?.as_number()?))
     }
 
     /// `total_tokens`, 0 if there is none.
@@ -67,7 +68,7 @@ impl Usage {
 }
 
 /// A count, also if it is written with a point.
-fn whole_number(count: &Value) -> Option<u64> {
+fn whole_number(count: &Number) -> Option<u64> {
     let spelled = || count.to_string().strip_suffix(".0")?.parse().ok();
     count.as_u64().or_else(spelled)
 }
@@ -93,9 +94,7 @@ fn completed(mut members: Map<String, Value>) -> Map<String, Value> {
     for key in ["prompt_tokens", "completion_tokens", "total_tokens"] {
         let given = members.shift_remove(key);
         let count = match given {
-            Some(Value::Number(count)) => {
-                whole_number(&Value::Number(count.clone())).map_or(count, Into::into)
-            }
+            Some(Value::Number(count)) => whole_number(&count).map_or(count, Into::into),
             _ if key == "total_tokens" => {
                 whole.insert(key.to_owned(), sum);
                 break;
@@ -135,7 +134,7 @@ fn add_to(sum: &mut Map<String, Value>, more: Map<String, Value>, depth: usize) 
     }
 }
 
-fn plus(old: &Value, new: &serde_json::Number) -> Value {
+fn plus(old: &Value, new: &Number) -> Value {
     match (old.as_u64(), new.as_u64()) {
         (Some(a), Some(b)) => Value::from(a.saturating_add(b)),
         _ => Value::from(old.as_f64().unwrap_or(0.0) + new.as_f64().unwrap_or(0.0)),

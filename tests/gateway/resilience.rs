@@ -135,13 +135,7 @@ async fn an_upstream_that_wants_a_long_rest_gets_it() {
 
 /// An agent with a second upstream behind the first.
 fn with_fallback(first: &str, second: &Upstream) -> Setup {
-    let spare = format!(
-        "[[upstreams]]\nname = \"spare\"\nbase_url = \"{}\"\nretries = 0\ndialect = \"mistral\"\n",
-        second.base_url()
-    );
-    Setup::with_upstream(first)
-        .agent("fallbacks = [{ upstream = \"spare\", model = \"spare-model\" }]\n")
-        .tables(&spare)
+    Setup::with_upstream(first).fallback(&second.base_url(), "dialect = \"mistral\"\n")
 }
 
 #[tokio::test]

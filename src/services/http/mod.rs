@@ -18,12 +18,12 @@ mod value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::{Attempt, Policy};
 
 use super::settings::{HttpServiceSettings, HttpTool};
 use super::{Called, Invocation, Offered, Reply, Service, definition, reply};
-use crate::secret::Secret;
+use crate::secret::{self, NotAHeader};
 
 /// How long an unused connection is kept. Shorter than the keep-alive of most servers, so that
 /// they seldom close one at the moment it is used again.
@@ -42,8 +42,8 @@ pub enum OpenError {
     #[error("the HTTP client cannot be set up")]
     Client(#[from] reqwest::Error),
     /// A header holds characters that HTTP forbids.
-    #[error("a header holds characters that HTTP forbids: {0}")]
-    Header(String),
+    #[error(transparent)]
+    Header(#[from] NotAHeader),
     /// A tool cannot be offered to a model.
     #[error("the tool {name:?} cannot be offered: {reason}")]
     Tool {
@@ -71,7 +71,9 @@ struct Endpoints {
 impl HttpService {
     /// Sets up a client; connects to nothing yet.
     pub fn new(settings: &HttpServiceSettings) -> Result<HttpService, OpenError> {
-        let mut headers = headers(&settings.headers)?;
+        let mut headers = secret::headers(&settings.headers)?;
+        let accepted = HeaderValue::from_static(ACCEPTED);
+        headers.entry(ACCEPT).or_insert(accepted);
         let content_type = headers.remove(CONTENT_TYPE);
         let client = reqwest::Client::builder()
             .user_agent(concat!("handback/", env!("CARGO_PKG_VERSION")))
@@ -151,19 +153,6 @@ fn offer(tool: &HttpTool, prefix: &str) -> Result<Offered, OpenError> {
         tool: defined.map_err(|refusal| tool_error(refusal.message))?,
         own_name: tool.name.clone(),
     })
-}
-
-fn headers(settings: &[(String, Secret)]) -> Result<HeaderMap, OpenError> {
-    let mut headers = HeaderMap::new();
-    headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
-    for (name, value) in settings {
-        let wrong = || OpenError::Header(name.clone());
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
-        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        headers.insert(name, value);
-    }
-    Ok(headers)
 }
 
 /// Follows a redirect within the origin that was asked; any other becomes the answer.

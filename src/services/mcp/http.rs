@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::{Attempt, Policy};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
@@ -21,7 +21,7 @@ use sse_stream::Sse;
 use tokio::sync::Notify;
 
 use super::failure::HttpError;
-use crate::secret::Secret;
+use crate::secret::{self, Secret};
 
 /// How long a connection may take; its requests have the time of the service.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -43,20 +43,11 @@ impl Watched {
         headers: &[(String, Secret)],
         look: Arc<Notify>,
     ) -> Result<Watched, reqwest::Error> {
-        let mut map = HeaderMap::with_capacity(headers.len());
-        for (name, value) in headers {
-            // The configuration has checked both.
-            if let (Ok(name), Ok(mut value)) = (
-                HeaderName::from_bytes(name.as_bytes()),
-                HeaderValue::from_str(value.expose()),
-            ) {
-                value.set_sensitive(true);
-                map.append(name, value);
-            }
-        }
+        // The configuration has checked them.
+        let headers = secret::headers(headers).unwrap_or_default();
         let client = reqwest::Client::builder()
             .user_agent(concat!("handback/", env!("CARGO_PKG_VERSION")))
-            .default_headers(map)
+            .default_headers(headers)
             .connect_timeout(CONNECT)
             // A connection that was used before may be closed by the time a call is written to it,
             // and then nobody knows whether the call was taken. As the SDK's own client does.

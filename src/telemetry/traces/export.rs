@@ -20,11 +20,10 @@ use opentelemetry_sdk::trace::{
     SpanExporter, SpanProcessor,
 };
 use prometheus::IntCounter;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 
 use super::Traces;
-use crate::secret::Secret;
+use crate::secret::{self, NotAHeader};
 use crate::telemetry::Metrics;
 use crate::telemetry::settings::TracesSettings;
 
@@ -51,8 +50,8 @@ pub enum ExportError {
     #[error("the HTTP client cannot be set up")]
     Client(#[from] reqwest::Error),
     /// A header holds characters that HTTP forbids.
-    #[error("a header holds characters that HTTP forbids: {0}")]
-    Header(String),
+    #[error(transparent)]
+    Header(#[from] NotAHeader),
     /// The metrics of it cannot be registered.
     #[error("the metrics cannot be registered: {0}")]
     Metrics(#[from] prometheus::Error),
@@ -130,7 +129,7 @@ impl Drop for Exporter {
 
 fn otlp(settings: &TracesSettings) -> Result<opentelemetry_otlp::SpanExporter, ExportError> {
     let client = reqwest::blocking::Client::builder()
-        .default_headers(headers(&settings.headers)?)
+        .default_headers(secret::headers(&settings.headers)?)
         // A key goes where the operator wrote, and nowhere else.
         .redirect(Policy::none())
         .timeout(SENDING)
@@ -142,18 +141,6 @@ fn otlp(settings: &TracesSettings) -> Result<opentelemetry_otlp::SpanExporter, E
         .with_endpoint(settings.endpoint.as_str())
         .with_timeout(SENDING);
     Ok(exporter.build()?)
-}
-
-fn headers(settings: &[(String, Secret)]) -> Result<HeaderMap, ExportError> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in settings {
-        let wrong = || ExportError::Header(name.clone());
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
-        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        headers.insert(name, value);
-    }
-    Ok(headers)
 }
 
 /// Counts the spans that wait, and drops those that are too many. The SDK drops them too, without

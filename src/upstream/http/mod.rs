@@ -26,6 +26,7 @@ use super::error::{Error, Phase};
 use super::settings::{Auth, HttpSettings, Timeouts};
 use super::{Asked, Dialect, OpenError, Request, Upstream};
 use crate::private::Private;
+use crate::secret;
 
 /// The header of a request's place in a trace.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -142,21 +143,11 @@ fn headers(settings: &HttpSettings) -> Result<HeaderMap, OpenError> {
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(decode::ACCEPTED));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
-    let mut secret = |name: HeaderName, value: &str| {
-        let mut value =
-            HeaderValue::from_str(value).map_err(|_| OpenError::Header(name.to_string()))?;
-        value.set_sensitive(true);
-        headers.insert(name, value);
-        Ok::<(), OpenError>(())
-    };
     if let Some((name, value)) = settings.credential() {
-        secret(HeaderName::from_static(name), &value)?;
+        let value = secret::header_value(name, &value)?;
+        headers.insert(HeaderName::from_static(name), value);
     }
-    for (name, value) in &settings.headers {
-        let parsed =
-            HeaderName::from_bytes(name.as_bytes()).map_err(|_| OpenError::Header(name.clone()))?;
-        secret(parsed, value.expose())?;
-    }
+    headers.extend(secret::headers(&settings.headers)?);
     Ok(headers)
 }
 

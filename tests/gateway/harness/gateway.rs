@@ -86,6 +86,14 @@ impl Setup {
         self
     }
 
+    /// Puts the upstream `spare` behind the agent's own, with these lines in its table.
+    pub(crate) fn fallback(self, base_url: &str, lines: &str) -> Self {
+        self.agent("fallbacks = [{ upstream = \"spare\", model = \"spare-model\" }]\n")
+            .tables(&format!(
+                "[[upstreams]]\nname = \"spare\"\nbase_url = \"{base_url}\"\nretries = 0\n{lines}"
+            ))
+    }
+
     /// What is logged, where that is not the usual.
     pub(crate) fn log(mut self, filter: &str) -> Self {
         self.log = Some(filter.to_owned());

@@ -12,14 +12,9 @@ use crate::harness::upstream::Upstream;
 #[tokio::test]
 async fn a_hidden_round_is_not_run_again_when_the_next_fails() {
     let (upstream, spare, service) = (Upstream::start().await, Upstream::start().await, kb().await);
-    let further = format!(
-        "[[upstreams]]\nname = \"spare\"\nbase_url = \"{}\"\nretries = 0\n",
-        spare.base_url()
-    );
     let gateway = setup(&upstream, &service)
         .retries(1)
-        .agent("fallbacks = [{ upstream = \"spare\", model = \"spare-model\" }]\n")
-        .tables(&further)
+        .fallback(&spare.base_url(), "")
         .start()
         .await;
     service.tool("save").play([result(&json!({"saved": true}))]);

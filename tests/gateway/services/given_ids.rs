@@ -5,11 +5,17 @@ use serde_json::json;
 use super::{call, calling, closes, follow_up, ids, kb, messages, result, says, setup, weather};
 use crate::harness::caller::Caller;
 use crate::harness::case::request;
-use crate::harness::gateway::{AGENT, Setup};
+use crate::harness::gateway::{AGENT, Gateway, Setup};
 use crate::harness::script::Answer;
 use crate::harness::upstream::Upstream;
 
 const AS_GIVEN: &str = "overrides = { call_ids = \"as_given\" }\n";
+
+/// A gateway before an upstream that gets its ids back.
+async fn as_given(upstream: &Upstream) -> Gateway {
+    let setup = Setup::with_upstream(&upstream.base_url());
+    setup.upstream(AS_GIVEN).start().await
+}
 
 /// An id of which no part can be left out.
 fn long(name: &str) -> String {
@@ -19,10 +25,7 @@ fn long(name: &str) -> String {
 #[tokio::test]
 async fn an_upstream_gets_the_ids_back_that_it_gave() {
     let upstream = Upstream::start().await;
-    let gateway = Setup::with_upstream(&upstream.base_url())
-        .upstream(AS_GIVEN)
-        .start()
-        .await;
+    let gateway = as_given(&upstream).await;
     let caller = Caller::of(&gateway);
     for (one, two) in [
         (long("one"), "call_2".to_owned()),
@@ -55,10 +58,7 @@ async fn an_upstream_gets_the_ids_back_that_it_gave() {
 #[tokio::test]
 async fn ids_that_callers_may_see_stay_as_they_are() {
     let upstream = Upstream::start().await;
-    let gateway = Setup::with_upstream(&upstream.base_url())
-        .upstream(AS_GIVEN)
-        .start()
-        .await;
+    let gateway = as_given(&upstream).await;
     upstream.play([says(&calling(None, &[weather("call_1")]))]);
     let message = Caller::of(&gateway).ask(&request(false)).await.folded()["message"].clone();
     assert_eq!(ids(&message), ["call_1"]);
@@ -84,14 +84,9 @@ async fn with_passed_arguments_the_ids_come_back_too() {
 #[tokio::test]
 async fn ids_that_carry_something_go_to_no_other_upstream() {
     let (upstream, spare, service) = (Upstream::start().await, Upstream::start().await, kb().await);
-    let further = format!(
-        "[[upstreams]]\nname = \"spare\"\nbase_url = \"{}\"\nretries = 0\n{AS_GIVEN}",
-        spare.base_url()
-    );
     let gateway = setup(&upstream, &service)
         .upstream(AS_GIVEN)
-        .agent("fallbacks = [{ upstream = \"spare\", model = \"spare-model\" }]\n")
-        .tables(&further)
+        .fallback(&spare.base_url(), AS_GIVEN)
         .start()
         .await;
     let caller = Caller::of(&gateway);

@@ -181,14 +181,9 @@ async fn spans_hold_no_content_no_ids_of_calls_and_no_addresses() {
 async fn what_was_decided_about_a_failure_is_on_its_round() {
     let (upstream, spare) = (Upstream::start().await, Upstream::start().await);
     let collector = Collector::start().await;
-    let further = format!(
-        "[[upstreams]]\nname = \"spare\"\nbase_url = \"{}\"\nretries = 0\n",
-        spare.base_url()
-    );
     let gateway = Setup::with_upstream(&upstream.base_url())
         .retries(1)
-        .agent("fallbacks = [{ upstream = \"spare\", model = \"spare-model\" }]\n")
-        .tables(&further)
+        .fallback(&spare.base_url(), "")
         .tables(&collector.toml(""))
         .start()
         .await;
