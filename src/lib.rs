@@ -263,7 +263,7 @@ fn roster(config: &Config, process: &Process) -> Result<Roster, RunError> {
     let mut upstreams: HashMap<&str, Source> = HashMap::new();
     for settings in &config.upstreams {
         let opened = upstream::open(settings).map_err(|source| RunError::Upstream {
-            name: settings.name.clone(),
+            name: settings.name.as_str().into(),
             source,
         })?;
         let retries = match &settings.source {
@@ -273,7 +273,7 @@ fn roster(config: &Config, process: &Process) -> Result<Roster, RunError> {
         let health = process.health.get(&settings.name).cloned();
         let source = Source {
             upstream: opened,
-            name: settings.name.clone(),
+            name: settings.name.as_str().into(),
             model: None,
             retries,
             health: health.unwrap_or_default(),
@@ -284,7 +284,7 @@ fn roster(config: &Config, process: &Process) -> Result<Roster, RunError> {
     for settings in &config.services {
         if let Kind::Http(http) = &settings.kind {
             let opened = HttpService::new(http).map_err(|source| RunError::Service {
-                name: settings.name.clone(),
+                name: settings.name.as_str().into(),
                 source,
             })?;
             services.insert(settings.name.clone(), Arc::new(opened));

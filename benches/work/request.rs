@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use handback::tools::{Catalogue, Choice};
-use handback::turn::{Action, ArgumentPolicy, History, Limits, Millis, Setup, Turn};
+use handback::turn::{Action, ArgumentPolicy, History, Limits, Millis, Provider, Setup, Turn};
 use handback::upstream::{Dialect, Prompt};
 use handback::wire::request::{ChatRequest, Field};
 use handback::wire::{Body, Raw};
@@ -55,7 +55,8 @@ pub(crate) fn opened(
         now: Millis(0),
         seed: 7,
         resume: history.resume,
-        ids_bind: false,
+        origins: history.origins,
+        provider: Provider::default(),
     };
     let mut actions = Vec::new();
     let turn = Turn::open(setup, &mut actions);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::turn::{Hidden, Millis};
 
 /// The version of the stored form. A later release reads every earlier one.
-pub const CARRY_VERSION: u32 = 1;
+pub const CARRY_VERSION: u32 = 2;
 
 /// The hidden part of a handback, and what it depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,8 +16,8 @@ pub struct Carry {
     pub sealed_at: Millis,
     /// The agent that was active: in a team it need not be the one that was asked.
     pub agent: String,
-    /// The upstream that its model is served by: what binds messages to their provider goes to no
-    /// other.
+    /// Of version 1: the upstream of the handback. Now each message is kept with its own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub upstream: String,
     /// The hidden part.
     pub hidden: Hidden,

@@ -67,14 +67,7 @@ impl Opened {
         // In a team the agent that handed back goes on, whoever is asked first.
         let agent = order.team.as_ref().zip(due);
         let agent = agent.and_then(|(team, held)| team.agent(&held.carry.agent).cloned());
-        let upstream = &agent.as_ref().unwrap_or(&order.agent).source.name;
-        let history = conversation.settle(|Held { carry, .. }| {
-            if carry.upstream == *upstream {
-                carry.hidden
-            } else {
-                carry.hidden.unbound()
-            }
-        })?;
+        let history = conversation.settle(|held| held.carry.hidden)?;
         match lost {
             Some(refusal) if order.common.on_lost == OnLost::Fail => Err(refusal),
             lost => Ok(Opened {
@@ -99,7 +92,8 @@ fn open(order: &Order, id: &ByteString) -> Option<Held> {
     };
     let now = clock::now_millis();
     let mut carry = order.common.sealer.open(id, binding, now).ok()?;
-    carry.hidden = carry.hidden.under_sealed(id);
+    let hidden = carry.hidden.or_from(&carry.upstream);
+    carry.hidden = hidden.under_sealed(id);
     let id = id.clone();
     Some(Held { id, carry })
 }

@@ -14,7 +14,7 @@ pub struct Source {
     /// The upstream.
     pub upstream: Arc<dyn Upstream>,
     /// Its name.
-    pub name: String,
+    pub name: ByteString,
     /// The model as the upstream knows it; none for the pass-through, which passes the caller's
     /// word on.
     pub model: Option<ByteString>,
@@ -25,17 +25,12 @@ pub struct Source {
 }
 
 impl Source {
-    /// What it is to a turn that was at `before` until now.
-    pub(super) fn beside(&self, before: &Source) -> Provider {
+    /// What a turn knows of it.
+    pub(super) fn provider(&self) -> Provider {
         Provider {
-            other: self.name != before.name,
-            ids_bind: self.ids_bind(),
+            upstream: self.name.clone(),
+            ids_bind: self.upstream.dialect().call_ids == CallIds::AsGiven,
         }
-    }
-
-    /// Whether the ids that it gives carry something of its own.
-    pub(super) fn ids_bind(&self) -> bool {
-        self.upstream.dialect().call_ids == CallIds::AsGiven
     }
 
     /// The same upstream with another model.

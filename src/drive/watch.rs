@@ -103,7 +103,7 @@ impl Rounds {
             return;
         };
         round.decided(source, Decision::Recovered, None);
-        tracing::info!(upstream = source.name, "the upstream answers again");
+        tracing::info!(upstream = &*source.name, "the upstream answers again");
     }
 
     /// Something was decided about the model request of the round, which failed: one line, one
@@ -125,7 +125,7 @@ impl Rounds {
         }
         tracing::warn!(
             agent = round.agent.name,
-            upstream = source.name,
+            upstream = &*source.name,
             round = round.number,
             kind = error.kind(),
             upstream_status = error.status(),

@@ -74,7 +74,7 @@ impl Asking {
         let Asking {
             mut core, choice, ..
         } = self;
-        core.served_by(provider);
+        core.provider = provider;
         Ok(Asking::make(core, choice, actions))
     }
 
@@ -190,11 +190,11 @@ impl Asking {
             .into_iter()
             .map(round::presentable)
             .collect();
-        core.messages.push(round::message(&gather, &calls));
-        for (call, note) in calls.iter().zip(notes) {
-            core.messages
-                .push(Message::tool(&call.id, &call.name, &note));
-        }
+        let message = round::message(&gather, &calls);
+        let told = calls.iter().zip(notes);
+        let told = told.map(|(call, note)| Message::tool(&call.id, &call.name, &note));
+        let upstream = core.provider.upstream.clone();
+        core.extend(Some(&upstream), std::iter::once(message).chain(told));
         Asking::ask(core, actions)
     }
 

@@ -82,8 +82,7 @@ impl Calling {
         state.go_on(actions)
     }
 
-    /// Another agent takes the conversation over. What binds the round under way to its provider
-    /// goes to no other either.
+    /// Another agent takes the conversation over.
     pub(super) fn transferred(
         mut self: Box<Self>,
         services: Vec<ServiceTool>,
@@ -91,9 +90,6 @@ impl Calling {
         provider: Provider,
     ) -> Turn {
         self.core.transfer(services, arguments, provider);
-        if provider.other {
-            self.round.unbind();
-        }
         Turn::Calling(self)
     }
 
@@ -108,7 +104,7 @@ impl Calling {
             .round
             .calls
             .iter_mut()
-            .find(|call| call.is_pending() && call.is_known_as(id))
+            .find(|call| call.is_pending() && call.call.id == *id)
         {
             call.result = Some(Reply::Text(result));
         }
@@ -128,8 +124,9 @@ impl Calling {
         if resumed {
             core.parked = round.internal_replies();
         }
-        core.messages.extend(round.into_messages());
-        core.messages.extend(then);
+        let upstream = round.upstream.clone();
+        core.extend(Some(&upstream), round.into_messages());
+        core.extend(None, then);
         if resumed {
             core.request_start = core.messages.len();
         } else {

@@ -1,5 +1,7 @@
 //! What a turn knows in every state.
 
+use std::borrow::Cow;
+
 use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 
@@ -7,8 +9,8 @@ use super::hidden::Resume;
 use super::ids::{self, Ids};
 use super::input::{Millis, Provider};
 use super::limits::{ArgumentPolicy, Limits};
+use super::origins::Origins;
 use super::pairing;
-use super::round;
 use crate::tools::{Catalogue, Choice, Offer, ServiceTool};
 use crate::wire::{Message, Raw, Usage};
 
@@ -31,8 +33,10 @@ pub struct Setup {
     pub seed: u64,
     /// What the request goes on with, if it is a follow-up with something hidden.
     pub resume: Option<Resume>,
-    /// The upstream's ids of calls carry something: they bind like a provider field.
-    pub ids_bind: bool,
+    /// Which upstream its messages are from.
+    pub origins: Origins,
+    /// Who serves the model. What the caller sends is taken to be from there.
+    pub provider: Provider,
 }
 
 /// The state that outlives the states.
@@ -73,10 +77,15 @@ pub(super) struct Core {
     /// not count: what it meant in the end is with the caller.
     #[serde(default)]
     pub(super) unseen: bool,
-    /// The ids that the upstream gives carry something of its own: they go back to it as they are,
-    /// and to no other upstream.
+    /// Which upstream the messages are from.
+    #[serde(default, skip_serializing_if = "Origins::is_empty")]
+    pub(super) origins: Origins,
+    /// The upstream that the caller's messages are taken to be from.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub(super) home: ByteString,
+    /// Who serves the model.
     #[serde(default)]
-    pub(super) ids_bind: bool,
+    pub(super) provider: Provider,
     pub(super) usage: Option<Usage>,
     pub(super) system_fingerprint: Option<Raw>,
     pub(super) service_tier: Option<Raw>,
@@ -127,7 +136,9 @@ impl Core {
             request_start,
             parked: Vec::new(),
             unseen: false,
-            ids_bind: setup.ids_bind,
+            origins: setup.origins,
+            home: setup.provider.upstream.clone(),
+            provider: setup.provider,
             usage: None,
             system_fingerprint: None,
             service_tier: None,
@@ -156,18 +167,23 @@ impl Core {
     ) {
         self.catalogue.set_services(services);
         self.arguments = arguments;
-        self.served_by(provider);
+        self.provider = provider;
     }
 
-    /// The model is served by another from now on, or by the same.
-    pub(super) fn served_by(&mut self, provider: Provider) {
-        self.ids_bind = provider.ids_bind;
-        if !provider.other {
-            return;
-        }
-        for message in &mut self.messages {
-            *message = round::unbound(std::mem::replace(message, Message::system("")));
-        }
+    /// Adds messages of an upstream; of the caller if there is none.
+    pub(super) fn extend(
+        &mut self,
+        upstream: Option<&ByteString>,
+        messages: impl IntoIterator<Item = Message>,
+    ) {
+        self.origins.begin(self.messages.len(), upstream);
+        self.messages.extend(messages);
+    }
+
+    /// The conversation as whoever serves the model is to see it.
+    pub(super) fn shown(&self) -> Cow<'_, [Message]> {
+        self.origins
+            .shown(&self.messages, &self.provider.upstream, &self.home)
     }
 
     /// Whether service tools are withdrawn.
@@ -200,7 +216,7 @@ impl Core {
     /// An id of the upstream's as the conversation keeps it: a longer one than servers take in general
     /// stays as it is only if the upstream wants it back.
     pub(super) fn kept_id(&self, upstream: ByteString) -> ByteString {
-        if self.ids_bind {
+        if self.provider.ids_bind {
             upstream
         } else {
             pairing::short_id(&upstream)

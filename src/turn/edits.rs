@@ -60,6 +60,7 @@ pub(super) fn merge(original: Round, visible: &Visible<'_>, text_edited: bool) -
     }
     if !edited {
         return Round {
+            upstream: original.upstream,
             message: original.message,
             calls,
         };
@@ -75,7 +76,11 @@ pub(super) fn merge(original: Round, visible: &Visible<'_>, text_edited: bool) -
     if let Some(content) = content {
         message.raw = Raw::written(message.text_with("content", content.get()));
     }
-    Round { message, calls }
+    Round {
+        upstream: original.upstream,
+        message,
+        calls,
+    }
 }
 
 /// The calls of a message of the caller.

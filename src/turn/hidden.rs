@@ -14,8 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::core::Core;
 use super::edits;
+use super::foreign;
+use super::history::History;
 use super::notes;
-use super::round::{self, Reply, Round, RoundCall};
+use super::origins::Origins;
+use super::round::{Reply, Round, RoundCall};
 use super::said;
 use crate::wire::Message;
 
@@ -28,6 +31,9 @@ pub struct Hidden {
     parked: Vec<String>,
     /// What was said and done unseen before the handback.
     messages: Vec<Message>,
+    /// Which upstream these are from.
+    #[serde(default, skip_serializing_if = "Origins::is_empty")]
+    origins: Origins,
     /// The handback: the model's message and its calls.
     round: Round,
     /// All text that the caller was given with it, escaped.
@@ -86,11 +92,12 @@ impl Hidden {
             || core.unseen
             || core.service_calls > 0
             || round.has_provider_fields()
-            || core.ids_bind && round.has_ids_of_its_own();
+            || core.provider.ids_bind && round.has_ids_of_its_own();
         carried.then(|| Hidden {
             turn: core.turn,
             parked: core.parked.clone(),
             messages: messages.to_vec(),
+            origins: core.origins.since(core.request_start),
             round: round.clone(),
             said: core.said.clone(),
             rounds: core.rounds,
@@ -149,7 +156,7 @@ impl Hidden {
 
     /// Writes the hidden messages and the handback again. Gives the round if parked calls of it
     /// are to be run, and the caller's results in it.
-    pub(super) fn restore(self, visible: &Visible<'_>, out: &mut Vec<Message>) -> Option<Round> {
+    pub(super) fn restore(self, visible: &Visible<'_>, out: &mut History) -> Option<Round> {
         let edited = !said::is_said(&self.said, &visible.message);
         let mut messages = self.messages;
         if edited {
@@ -159,11 +166,11 @@ impl Hidden {
                 .map(said::without_text_of_model)
                 .collect();
         }
-        out.extend(messages);
+        out.append(messages, &self.origins);
         let answered = visible.results.iter().any(Option::is_some);
         let due = visible.due && answered;
-        let merged = edits::merge(self.round, visible, edited);
-        let mut calls = merged.calls;
+        let mut merged = edits::merge(self.round, visible, edited);
+        let mut calls = std::mem::take(&mut merged.calls);
         let mut replies = visible.parked.unwrap_or_default().iter();
         for call in &mut calls {
             // Every internal call has its reply among them, one that never ran too.
@@ -182,22 +189,23 @@ impl Hidden {
             };
             call.result = Some(Reply::Text(text.to_owned()));
         }
-        let round = Round {
-            message: merged.message,
-            calls,
-        };
+        let round = Round { calls, ..merged };
         if round.calls.iter().any(|call| call.result.is_none()) {
             return Some(round);
         }
-        out.extend(round.into_messages());
+        let origin = Origins::all(&round.upstream);
+        out.append(round.into_messages().collect(), &origin);
         None
     }
 
-    /// The hidden part without what binds it to its provider, for another upstream (contract U3).
+    /// The hidden part of a carry that names no more than the upstream of the handback: earlier
+    /// releases took out themselves what was of another.
     #[must_use]
-    pub fn unbound(mut self) -> Hidden {
-        self.messages = self.messages.into_iter().map(round::unbound).collect();
-        self.round.unbind();
+    pub fn or_from(mut self, upstream: &str) -> Hidden {
+        if self.round.upstream.is_empty() {
+            self.round.upstream = ByteString::from(upstream);
+            self.origins = Origins::all(&self.round.upstream);
+        }
         self
     }
 
@@ -224,7 +232,7 @@ impl AsRef<Hidden> for Hidden {
 impl Round {
     fn has_provider_fields(&self) -> bool {
         self.calls.iter().any(|call| !call.call.extra.is_empty())
-            || round::binds_to_provider(&self.message)
+            || foreign::binds_to_provider(&self.message)
     }
 
     /// Whether the upstream knows one of its calls by another id than the caller.

@@ -9,11 +9,12 @@
 
 use bytestring::ByteString;
 
+use super::foreign;
 use super::hidden::{Hidden, Resume, Visible};
 use super::notes;
+use super::origins::Origins;
 use super::pairing;
 use super::pairs::{Group, Pairs, Slot};
-use super::round;
 use super::said;
 use crate::wire::{Message, Refusal, Role};
 
@@ -22,6 +23,8 @@ use crate::wire::{Message, Refusal, Role};
 pub struct History {
     /// The messages as they go upstream.
     pub messages: Vec<Message>,
+    /// Which upstream these are from.
+    pub origins: Origins,
     /// Results that were dropped, since nothing in a trimmed history bears their id.
     pub dropped: usize,
     /// Calls that got a placeholder, since their results are not there.
@@ -51,6 +54,14 @@ pub struct Conversation<C> {
 }
 
 impl History {
+    /// Adds messages that the caller does not bring.
+    pub(super) fn append(&mut self, messages: Vec<Message>, origins: &Origins) {
+        let at = self.messages.len();
+        self.messages.extend(messages);
+        self.origins.append(at, origins);
+        self.origins.begin(self.messages.len(), None);
+    }
+
     /// Pairs a caller's messages.
     pub fn settle(messages: Vec<Message>) -> Result<History, Refusal> {
         Conversation::read(messages, |_| None::<Hidden>).settle(|hidden| hidden)
@@ -91,7 +102,8 @@ impl<C: AsRef<Hidden>> Conversation<C> {
         for (group, carried) in self.pairs.groups.iter().zip(&self.carried) {
             if carried.is_none() && self.pairs.ids(group).any(&is_such) {
                 for message in &mut self.messages[group.messages.clone()] {
-                    *message = round::unbound(std::mem::replace(message, Message::system("")));
+                    let own = std::mem::replace(message, Message::system(""));
+                    *message = foreign::without_provider_fields(own);
                 }
             }
         }
@@ -123,6 +135,7 @@ impl Pairs {
     fn arrange(self, messages: Vec<Message>, mut hidden: Vec<Option<Hidden>>) -> History {
         let mut history = History {
             messages: Vec::with_capacity(messages.len()),
+            origins: Origins::default(),
             dropped: self.dropped,
             placeholders: 0,
             returned: self.returned(),
@@ -184,7 +197,7 @@ impl Pairs {
                 let result = take(slot);
                 history.placeholders += usize::from(result.is_none());
                 history.messages.push(if let Some(result) = result {
-                    pairing::with_short_answer(result)
+                    pairing::with_short_ids(result)
                 } else {
                     let id = pairing::short_id(&slot.id);
                     Message::tool(&id, &slot.name, notes::NOT_RUN_BY_CALLER)
@@ -211,7 +224,7 @@ impl Pairs {
                 parked,
                 due: last,
             },
-            &mut history.messages,
+            history,
         );
         // Without results the caller has moved on: what follows is another turn.
         history.resume = Some(resume).filter(|_| last && answered);

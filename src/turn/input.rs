@@ -73,13 +73,14 @@ pub enum Input {
     },
 }
 
-/// The upstream that serves the model from now on, beside the one that served it before.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
+/// The upstream that serves a model.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provider {
-    /// It is another one: what binds messages to their provider is left out (contract U3).
-    pub other: bool,
-    /// The ids that it gives carry something ([`super::Setup::ids_bind`]).
+    /// Its name: what it binds to its messages is shown to no other (contract U3). Empty if that
+    /// is not known.
+    pub upstream: ByteString,
+    /// The ids that it gives carry something: they bind like a provider field.
     pub ids_bind: bool,
 }
 

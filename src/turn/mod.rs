@@ -34,6 +34,7 @@ mod asking;
 mod calling;
 mod core;
 mod edits;
+mod foreign;
 mod gather;
 mod handed_back;
 mod hidden;
@@ -42,6 +43,7 @@ mod ids;
 mod input;
 pub mod limits;
 mod notes;
+mod origins;
 mod pairing;
 mod pairs;
 mod pieces;
@@ -49,6 +51,8 @@ mod round;
 mod said;
 mod stopped;
 mod verdict;
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
@@ -59,12 +63,15 @@ pub use history::{Conversation, Handback, History};
 pub use ids::{CARRIER, begins_like};
 pub use input::{CallerResult, Input, Millis, Provider};
 pub use limits::{ArgumentPolicy, Limits};
+pub use origins::Origins;
 pub use stopped::Stopped;
 
 use asking::Asking;
 use calling::Calling;
 use core::Core;
 use handed_back::HandedBack;
+
+use crate::wire::Message;
 
 /// One turn, in the state in which it waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,9 +153,15 @@ impl Turn {
         })
     }
 
-    /// The conversation as the model is to see it in the round that is due.
-    pub fn messages(&self) -> &[crate::wire::Message] {
+    /// The whole conversation in the round that is due.
+    pub fn messages(&self) -> &[Message] {
         self.core().map_or(&[], |core| &core.messages)
+    }
+
+    /// The conversation as the model is to see it in the round that is due: without what other
+    /// upstreams have bound to their messages (contract U3).
+    pub fn shown(&self) -> Cow<'_, [Message]> {
+        self.core().map_or(Cow::Borrowed(&[]), Core::shown)
     }
 
     /// The tools of the turn.

@@ -39,20 +39,35 @@ pub(super) fn derived_id(id: &ByteString) -> ByteString {
     ByteString::from(short)
 }
 
-/// The message with short ids in its calls.
+/// The message with short ids.
 pub(super) fn with_short_ids(message: Message) -> Message {
-    if message
-        .calls
-        .iter()
-        .all(|call| short_id(&call.id) == call.id)
-    {
-        return message;
+    with_ids(message, short_id)
+}
+
+/// The message with other ids: of its calls, or of the one that it answers.
+pub(super) fn with_ids(message: Message, other: impl Fn(&ByteString) -> ByteString) -> Message {
+    let with_calls = if message.calls.iter().any(|call| other(&call.id) != call.id) {
+        with_call_ids(message, &other)
+    } else {
+        message
+    };
+    let answers = with_calls.answers.as_ref().map(&other);
+    match answers {
+        Some(id) if with_calls.answers.as_ref() != Some(&id) => Message {
+            raw: Raw::written(with_calls.text_with("tool_call_id", &quoted(&id))),
+            answers: Some(id),
+            ..with_calls
+        },
+        _ => with_calls,
     }
+}
+
+fn with_call_ids(message: Message, other: impl Fn(&ByteString) -> ByteString) -> Message {
     let calls: Vec<CallHead> = message
         .calls
         .iter()
         .map(|call| CallHead {
-            id: short_id(&call.id),
+            id: other(&call.id),
             name: call.name.clone(),
         })
         .collect();
@@ -65,22 +80,6 @@ pub(super) fn with_short_ids(message: Message) -> Message {
     Message {
         raw: Raw::written(message.text_with("tool_calls", &list)),
         calls,
-        ..message
-    }
-}
-
-/// A tool message with a short id.
-pub(super) fn with_short_answer(message: Message) -> Message {
-    let Some(id) = &message.answers else {
-        return message;
-    };
-    let short = short_id(id);
-    if short == *id {
-        return message;
-    }
-    Message {
-        raw: Raw::written(message.text_with("tool_call_id", &quoted(&short))),
-        answers: Some(short),
         ..message
     }
 }

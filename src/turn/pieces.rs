@@ -33,7 +33,7 @@ impl Pieces {
         // An id that carries something is sealed once the answer is complete.
         let allowed = core.arguments == ArgumentPolicy::Pass
             && !core.catalogue.has_services()
-            && !core.ids_bind;
+            && !core.provider.ids_bind;
         Pieces {
             allowed,
             begun: Vec::new(),

@@ -4,27 +4,22 @@ use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 
 use super::core::Core;
+use super::foreign;
 use super::gather::{Gather, GatheredCall};
 use super::notes;
-use super::pairing;
 use super::pieces::Pieces;
 use super::verdict::Verdict;
 use crate::tools::{SideEffect, name};
-use crate::wire::raw::{Members, is_object};
-use crate::wire::write::{ObjectWriter, quoted};
+use crate::wire::raw::is_object;
+use crate::wire::write::quoted;
 use crate::wire::{Call, Message, Raw};
-
-/// Members of a message that go back to the upstream with it (contract U3).
-const PROVIDER_FIELDS: [&str; 4] = [
-    "extra_content",
-    "reasoning_content",
-    "reasoning",
-    "reasoning_details",
-];
 
 /// A model's answer with calls, and what came of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Round {
+    /// The upstream that it is from; empty if that is not known.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub(super) upstream: ByteString,
     /// The message as it goes back to the model.
     pub(super) message: Message,
     /// Its calls, in order.
@@ -55,15 +50,6 @@ pub(super) enum Reply {
 }
 
 impl Round {
-    /// Leaves out what binds it to its provider.
-    pub(super) fn unbind(&mut self) {
-        let message = std::mem::replace(&mut self.message, Message::system(""));
-        self.message = unbound(message);
-        for call in &mut self.calls {
-            call.unbind();
-        }
-    }
-
     /// Sorts the calls of a checked answer: handed back, to be run, or answered already.
     pub(super) fn settle(
         core: &mut Core,
@@ -94,6 +80,7 @@ impl Round {
         let message = message(gather, &calls);
         let mut taken: Vec<ByteString> = Vec::new();
         let mut round = Round {
+            upstream: core.provider.upstream.clone(),
             message,
             calls: Vec::with_capacity(calls.len()),
         };
@@ -115,67 +102,6 @@ impl Round {
     }
 }
 
-/// A message without what binds it to its provider (contract U3): fields, and ids that carry
-/// something.
-pub(super) fn unbound(message: Message) -> Message {
-    let message = pairing::with_short_answer(pairing::with_short_ids(message));
-    if !is_bound(&message) {
-        return message;
-    }
-    let mut text = String::with_capacity(message.raw.get().len());
-    let mut object = ObjectWriter::begin(&mut text);
-    for (key, value) in Members::of(message.raw.get()) {
-        if key == "tool_calls" {
-            object.member(&key, &unbound_calls(value.get()));
-        } else if !PROVIDER_FIELDS.contains(&key.as_ref()) {
-            object.member(&key, value.get());
-        }
-    }
-    object.end();
-    Message {
-        raw: Raw::written(text),
-        ..message
-    }
-}
-
-/// Whether anything in a message or its calls may bind it to its provider.
-fn is_bound(message: &Message) -> bool {
-    binds_to_provider(message) || message.raw.get().contains("extra_content")
-}
-
-/// The calls of a message with nothing but what every upstream knows.
-fn unbound_calls(list: &str) -> String {
-    const KNOWN: [&str; 3] = ["id", "type", "function"];
-    let elements: Vec<Members<'_>> = serde_json::from_str(list).unwrap_or_default();
-    let mut out = String::from("[");
-    for (nth, element) in elements.iter().enumerate() {
-        if nth > 0 {
-            out.push(',');
-        }
-        let mut object = ObjectWriter::begin(&mut out);
-        for (key, value) in element
-            .0
-            .iter()
-            .filter(|(key, _)| KNOWN.contains(&key.as_ref()))
-        {
-            object.member(key, value.get());
-        }
-        object.end();
-    }
-    out.push(']');
-    out
-}
-
-/// Whether a message has members that bind it to its provider.
-pub(super) fn binds_to_provider(message: &Message) -> bool {
-    Members::parse(message.raw.get()).is_ok_and(|members| {
-        members
-            .0
-            .iter()
-            .any(|(key, _)| PROVIDER_FIELDS.contains(&key.as_ref()))
-    })
-}
-
 impl RoundCall {
     /// A call that the caller put into a handback.
     pub(super) fn external(call: Call, result: Option<Reply>) -> RoundCall {
@@ -186,17 +112,6 @@ impl RoundCall {
             side_effect: SideEffect::default(),
             result,
         }
-    }
-
-    /// Whether it is the call that was asked for by that id. Its own may have been shortened since.
-    pub(super) fn is_known_as(&self, id: &ByteString) -> bool {
-        self.call.id == *id || self.call.id == pairing::short_id(id)
-    }
-
-    /// Leaves out what binds it to its provider.
-    fn unbind(&mut self) {
-        self.call.extra.clear();
-        self.call.id = pairing::short_id(&self.call.id);
     }
 
     pub(super) fn is_pending(&self) -> bool {
@@ -267,6 +182,6 @@ pub(super) fn presentable(call: Call) -> Call {
 /// The model's message as it goes back to the model.
 pub(super) fn message(gather: &Gather, calls: &[Call]) -> Message {
     let mut fields = gather.fields.values();
-    fields.retain(|(key, _)| PROVIDER_FIELDS.contains(&&**key));
+    fields.retain(|(key, _)| foreign::is_provider_field(key));
     Message::assistant(gather.text.as_deref(), &fields, calls)
 }

@@ -24,7 +24,6 @@ use super::play::Play;
 
 /// A file.
 #[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
 struct File {
     /// What is at stake, in a sentence.
     why: String,
@@ -35,7 +34,6 @@ struct File {
     /// The model as the caller named it.
     model: String,
     agent: String,
-    upstream: String,
     sealed_at: Millis,
     /// The id of the call that is sealed, which does not travel.
     first: ByteString,
@@ -90,7 +88,7 @@ fn carry(file: &File) -> Result<Carry, Box<dyn Error>> {
         version: CARRY_VERSION,
         sealed_at: file.sealed_at,
         agent: file.agent.clone(),
-        upstream: file.upstream.clone(),
+        upstream: String::new(),
         hidden: hidden.with_sealed(&file.first),
     })
 }

@@ -36,8 +36,8 @@ pub(crate) struct Opening {
     /// Milliseconds since the epoch.
     now: u64,
     seed: u64,
-    /// The ids that the upstream gives carry something.
-    ids_bind: bool,
+    /// Who serves the model.
+    provider: Provider,
 }
 
 const QUESTION: &str = r#"[{"role":"user","content":"Is it raining in Lisbon?"}]"#;
@@ -66,7 +66,7 @@ impl Default for Opening {
             limits: Map::new(),
             now: 1_000,
             seed: 7,
-            ids_bind: false,
+            provider: Provider::default(),
         }
     }
 }
@@ -94,8 +94,10 @@ impl Opening {
         let limits: Limits = serde_json::from_value(limits)?;
         let catalogue =
             Catalogue::merge(self.tools, self.services, limits.tools).map_err(refused)?;
+        let history = History::settle(self.messages).map_err(refused)?;
         Ok(Setup {
-            messages: History::settle(self.messages).map_err(refused)?.messages,
+            messages: history.messages,
+            origins: history.origins,
             choice: Choice::parse(self.choice.as_ref(), catalogue.caller(), true)
                 .map_err(refused)?,
             catalogue,
@@ -104,7 +106,7 @@ impl Opening {
             now: Millis(self.now),
             seed: self.seed,
             resume: None,
-            ids_bind: self.ids_bind,
+            provider: self.provider,
         })
     }
 }

@@ -85,7 +85,7 @@ impl Play {
     fn write_down(&mut self, after: &str, actions: &[Action]) -> Result<(), Box<dyn Error>> {
         let done: Result<Vec<String>, _> = actions
             .iter()
-            .map(|action| compact::action(action, self.turn.messages(), &mut self.seen))
+            .map(|action| compact::action(action, &self.turn.shown(), &mut self.seen))
             .collect();
         let mut step = String::new();
         let mut object = ObjectWriter::begin(&mut step);

@@ -82,7 +82,7 @@ impl Drive {
             self.watch
                 .decided(source, Decision::Repeated, &error, pause);
             self.course.repeats += 1;
-            self.model = Model::pausing(pause, source.beside(source));
+            self.model = Model::pausing(pause, source.provider());
             return Ok(());
         }
         let next = self.course.source + 1;
@@ -91,7 +91,7 @@ impl Drive {
         }
         self.watch
             .decided(source, Decision::FellBack, &error, Duration::ZERO);
-        let provider = self.agent.source(next).beside(source);
+        let provider = self.agent.source(next).provider();
         self.course = Course::from(next);
         self.feed(Input::AskedAgain { provider });
         Ok(())

@@ -108,6 +108,7 @@ impl Drive {
         };
         let setup = Setup {
             messages: history.messages,
+            origins: history.origins,
             catalogue,
             choice,
             arguments: agent.arguments,
@@ -115,7 +116,7 @@ impl Drive {
             now: clock::now_millis(),
             seed,
             resume: history.resume,
-            ids_bind: agent.source.ids_bind(),
+            provider: agent.source.provider(),
         };
         let mut fresh = Vec::new();
         let turn = Turn::open(setup, &mut fresh);
@@ -259,7 +260,7 @@ impl Drive {
             version: CARRY_VERSION,
             sealed_at: clock::now_millis(),
             agent: self.agent.name.clone(),
-            upstream: self.agent.source(self.course.source).name.clone(),
+            upstream: String::new(),
             hidden: hidden.with_sealed(&first.id),
         };
         let binding = Binding {
@@ -297,10 +298,11 @@ impl Drive {
             None => Vec::new(),
         };
         let fields = with_defaults(&self.fields, &self.agent.defaults);
+        let messages = self.turn.shown();
         let prompt = Prompt {
             model,
             instructions: self.agent.instructions.as_deref(),
-            messages: self.turn.messages(),
+            messages: &messages,
             tools: &tools,
             tool_choice: ask.choice.as_ref(),
             fields: &fields,

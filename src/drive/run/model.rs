@@ -37,7 +37,7 @@ impl Model {
                 }
                 Model::Pausing(time, provider) => {
                     time.as_mut().await;
-                    let provider = *provider;
+                    let provider = std::mem::take(provider);
                     *self = Model::Silent;
                     return Ok(Input::AskedAgain { provider });
                 }

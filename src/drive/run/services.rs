@@ -54,7 +54,7 @@ impl Drive {
 
     /// Hands the conversation to a member of the team: whoever is asked next is another.
     fn transfer(&mut self, call: &ServiceCall, target: Arc<Agent>) {
-        let provider = target.source.beside(self.agent.source(self.course.source));
+        let provider = target.source.provider();
         let bound = std::mem::replace(&mut self.bound, target.tools());
         if self.former.is_empty() {
             self.former = bound;

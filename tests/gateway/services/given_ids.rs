@@ -102,17 +102,30 @@ async fn ids_that_carry_something_go_to_no_other_upstream() {
     let asked = messages(&asked);
     assert_eq!(asked[1]["tool_calls"][0]["id"], asked[2]["tool_call_id"]);
 
-    // The follow-up begins with the agent's own upstream again.
+    // The follow-up begins with the agent's own upstream again, which finds its own id.
+    let body = follow_up(&body, &message, &["dry"]);
     upstream.play([closes("done")]);
-    caller
-        .ask(&follow_up(&body, &message, &["dry"]))
-        .await
-        .folded();
+    caller.ask(&body).await.folded();
     let asked = upstream.only_request();
-    assert!(!asked.text().contains("__thought__"), "{}", asked.text());
+    assert!(!asked.text().contains("spare__"), "{}", asked.text());
     let asked = messages(&asked);
+    assert_eq!(
+        asked[1..3],
+        [hidden, result(&long("hid"), r#"{"tool":"look"}"#)]
+    );
     assert_eq!(asked.len(), 5, "{asked:?}");
     assert_eq!(asked[3]["tool_calls"][0]["id"], asked[4]["tool_call_id"]);
+
+    // If it is the spare one's turn, that finds its own.
+    upstream.play([Answer::json(503, &json!({"error": {"message": "busy"}}))]);
+    spare.play([closes("done")]);
+    caller.ask(&body).await.folded();
+    let asked = spare.only_request();
+    assert!(!asked.text().contains("hid__thought__"), "{}", asked.text());
+    assert_eq!(
+        messages(&asked)[3..],
+        [handed, result(&long("spare"), "dry")]
+    );
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use crate::harness::caller::Caller;
 use crate::harness::case::{request, user};
 use crate::harness::gateway::{Gateway, Setup};
 use crate::harness::pattern;
+use crate::harness::script::Answer;
 use crate::harness::upstream::Upstream;
 
 /// A message with what some providers bind to it.
@@ -175,5 +176,53 @@ async fn an_agent_that_moves_to_another_upstream_leaves_provider_fields_behind()
             assert!(!asked.text().contains(bound), "{}", asked.text());
         }
         pattern::matches(&stand_in, Some(&messages(&asked)[1])).expect(dialect);
+    }
+}
+
+/// A message with reasoning of its own.
+fn reasoning(message: Value, text: &str) -> Value {
+    let mut message = message;
+    message["reasoning_content"] = json!(text);
+    message
+}
+
+#[tokio::test]
+async fn each_of_the_upstreams_that_serve_a_turn_finds_its_own_fields() {
+    let (one, two, service) = (Upstream::start().await, Upstream::start().await, kb().await);
+    let gateway = setup(&one, &service)
+        .fallback(&two.base_url(), "")
+        .start()
+        .await;
+    let caller = Caller::of(&gateway);
+    let busy = || Answer::json(503, &json!({"error": {"message": "busy"}}));
+    for streamed in [false, true] {
+        // One hidden round at each, and the handback at the fallback.
+        let of_one = reasoning(calling(None, &[call("h1", "look", "{}")]), "mind of one");
+        let of_two = reasoning(calling(None, &[call("h2", "look", "{}")]), "mind of two");
+        let handed = thinking(reasoning(calling(None, &[weather("w1")]), "mind of two"));
+        one.play([says(&of_one), busy()]);
+        two.play([says(&of_two), says(&handed)]);
+        let body = request(streamed);
+        let message = plain(&caller.ask(&body).await.folded()["message"]);
+        let body = follow_up(&body, &message, &["dry"]);
+        let found = result("h2", r#"{"tool":"look"}"#);
+
+        one.play([busy()]);
+        two.play([closes("done")]);
+        caller.ask(&body).await.folded();
+        let asked = two.only_request();
+        assert!(!asked.text().contains("mind of one"), "{}", asked.text());
+        let dry = result("w1", "dry");
+        assert_eq!(messages(&asked)[3..], [of_two, found, handed, dry]);
+
+        // The agent's own upstream is asked first the next time.
+        one.play([closes("done")]);
+        caller.ask(&body).await.folded();
+        let asked = one.only_request();
+        for foreign in ["mind of two", "c2ln"] {
+            assert!(!asked.text().contains(foreign), "{}", asked.text());
+        }
+        assert_eq!(messages(&asked)[1], of_one);
+        assert_eq!(messages(&asked).len(), 7);
     }
 }

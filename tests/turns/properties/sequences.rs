@@ -2,7 +2,7 @@
 
 use bytestring::ByteString;
 use handback::tools::{Catalogue, Choice, ServiceTool, SideEffect};
-use handback::turn::{ArgumentPolicy, Limits, Millis, Setup};
+use handback::turn::{ArgumentPolicy, Limits, Millis, Origins, Provider, Setup};
 use handback::wire::delta::{CallDelta, Claim};
 use handback::wire::{Delta, Message, Raw, Tool};
 use proptest::prelude::*;
@@ -163,7 +163,8 @@ pub(super) fn setup() -> impl Strategy<Value = Setup> {
                 now: Millis(0),
                 seed,
                 resume: None,
-                ids_bind: false,
+                origins: Origins::default(),
+                provider: Provider::default(),
             }
         },
     )

@@ -1,7 +1,9 @@
 //! Has a turn settle one answer, where all tools are the caller's.
 
 use handback::tools::{Catalogue, Choice};
-use handback::turn::{Action, ArgumentPolicy, Input, Limits, Millis, Say, Setup, Turn};
+use handback::turn::{
+    Action, ArgumentPolicy, Input, Limits, Millis, Origins, Provider, Say, Setup, Turn,
+};
 use handback::wire::{Call, Raw, answer};
 
 use super::pieces::NAMES;
@@ -25,7 +27,8 @@ fn open(arguments: ArgumentPolicy) -> Turn {
         now: Millis(0),
         seed: 1,
         resume: None,
-        ids_bind: false,
+        origins: Origins::default(),
+        provider: Provider::default(),
     };
     Turn::open(setup, &mut Vec::new())
 }
