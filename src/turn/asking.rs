@@ -180,6 +180,7 @@ impl Asking {
             mut core, gather, ..
         } = self;
         core.repairs += 1;
+        core.unseen = true;
         core.free_rounds += 1;
         let notes: Vec<String> = calls
             .iter()

@@ -73,8 +73,7 @@ pub(super) struct Core {
     /// The replies of the parked calls that this request ran first.
     #[serde(default)]
     pub(super) parked: Vec<String>,
-    /// A round of this request was run unseen. Rounds in which the model only mended its calls do
-    /// not count: what it meant in the end is with the caller.
+    /// A round of this request went unseen: its calls were run, or had to be mended.
     #[serde(default)]
     pub(super) unseen: bool,
     /// Which upstream the messages are from.

@@ -38,6 +38,8 @@ pub(super) struct Round {
     /// It comes with a provider's field.
     thinks: bool,
     pub(super) calls: Vec<Call>,
+    /// The first call does not fit its tool: none is run, and the model mends it.
+    pub(super) misfit: bool,
     /// In one piece, or as a stream whose texts and arguments come in pieces of so many characters.
     pieces: Option<usize>,
 }
@@ -49,6 +51,8 @@ pub(super) struct Call {
     pub(super) tool: usize,
     /// It bears a provider's field.
     signed: bool,
+    /// Its arguments are of the wrong type.
+    misfit: bool,
     /// Its place in the turn.
     pub(super) number: usize,
 }
@@ -62,32 +66,43 @@ pub(super) struct Habits {
     pub(super) reverses_results: bool,
 }
 
+/// Rounds of a turn that a model may get wrong: as many as the gateway has mended.
+const MISFITS: usize = 2;
+
 /// Any script.
 pub(super) fn scripts() -> impl Strategy<Value = Script> {
     let call = (0..TOOLS.len(), any::<bool>());
     let form = || proptest::option::of(1..7_usize);
     let text = || proptest::option::of(select(&TEXTS[..]));
-    let calling = (text(), any::<bool>(), vec(call, 1..5), form());
+    let misfit = proptest::bool::weighted(0.2);
+    let calling = (text(), any::<bool>(), vec(call, 1..5), misfit, form());
     let closing = (select(&TEXTS[..]), any::<bool>(), form());
     let flags = any::<([bool; TOOLS.len()], bool, [bool; 3])>();
     (flags, vec(calling, 0..6), closing).prop_map(
         |((internal, streamed, habits), rounds, closing)| {
-            let mut number = 0;
+            let (mut number, mut misfits) = (0, 0);
             let mut numbered = |(tool, signed)| {
                 number += 1;
                 Call {
                     tool,
                     signed,
+                    misfit: false,
                     number,
                 }
             };
             let mut rounds: Vec<Round> = rounds
                 .into_iter()
-                .map(|(text, thinks, calls, pieces)| Round {
-                    text,
-                    thinks,
-                    calls: calls.into_iter().map(&mut numbered).collect(),
-                    pieces,
+                .map(|(text, thinks, calls, misfit, pieces)| {
+                    misfits += usize::from(misfit);
+                    let mut round = Round {
+                        text,
+                        thinks,
+                        calls: calls.into_iter().map(&mut numbered).collect(),
+                        misfit: misfit && misfits <= MISFITS,
+                        pieces,
+                    };
+                    round.calls[0].misfit = round.misfit;
+                    round
                 })
                 .collect();
             let (text, thinks, pieces) = closing;
@@ -95,6 +110,7 @@ pub(super) fn scripts() -> impl Strategy<Value = Script> {
                 text: Some(text),
                 thinks,
                 calls: Vec::new(),
+                misfit: false,
                 pieces,
             });
             let [
@@ -134,7 +150,9 @@ impl Call {
     }
 
     pub(super) fn arguments(&self) -> String {
-        format!("{{\"q\":\"arg-{:03}\"}}", self.number)
+        let argument = format!("\"arg-{:03}\"", self.number);
+        let (open, close) = if self.misfit { ("[", "]") } else { ("", "") };
+        format!("{{\"q\":{open}{argument}{close}}}")
     }
 
     /// Whether the next may not begin before it is done.
@@ -258,10 +276,11 @@ impl fmt::Debug for Script {
         for (at, round) in self.rounds.iter().enumerate() {
             write!(
                 out,
-                "  {}. {:?}, thinks: {}, pieces: {:?}",
+                "  {}. {:?}, thinks: {}, misfit: {}, pieces: {:?}",
                 at + 1,
                 round.text,
                 round.thinks,
+                round.misfit,
                 round.pieces
             )?;
             for call in &round.calls {
