@@ -60,7 +60,7 @@ use continuation::Sealer;
 use doors::admin::Operations;
 use doors::exchange::Shared;
 use doors::server::{self, ListenError, Signals};
-use drive::{Agent, Attempts, Common, Once, Roster, Source, Use};
+use drive::{Agent, Attempts, Common, Journal, Once, Roster, Source, Use};
 use services::clock::Clock;
 use services::http::HttpService;
 use services::settings::Kind;
@@ -72,6 +72,9 @@ use upstream::{Health, OpenError};
 /// Why the gateway does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
+    /// Attempts cannot be kept beyond the process.
+    #[error("the folder of continuation.journal cannot be used: {0}")]
+    Journal(std::io::Error),
     /// It cannot listen.
     #[error(transparent)]
     Listen(#[from] ListenError),
@@ -210,12 +213,18 @@ impl Process {
                 _ => {}
             }
         }
+        let journal = config.continuation.journal.as_ref().filter(|_| connect);
+        let journal = journal
+            .map(|folder| Journal::open(folder, &config.continuation).map(Arc::new))
+            .transpose()
+            .map_err(RunError::Journal)?;
         let common = Arc::new(Common {
             limits: config.limits.clone(),
             sealer: Sealer::new(&config.continuation, rand::random()),
             on_lost: config.continuation.on_lost,
-            once: Once::new(config.continuation.retry_window),
+            once: Once::new(config.continuation.retry_window, journal.clone()),
             attempts: Attempts::new(config.continuation.retry_window),
+            journal,
         });
         let traced = config.telemetry.traces.as_ref().filter(|_| connect);
         let exporter = traced

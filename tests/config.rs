@@ -192,8 +192,13 @@ fn what_is_commented_out_in_the_sample_is_right_too() -> Result<(), Box<dyn Erro
     let path = folder.join("gateway.toml");
     fs::write(&path, lines.join("\n"))?;
 
-    let set = |name: &str| (name != "HANDBACK_CONTINUATION_KEY").then(|| name.to_owned());
+    let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    let set = |name: &str| {
+        let is_key = name == "HANDBACK_CONTINUATION_KEY";
+        Some(if is_key { key } else { name }.to_owned())
+    };
     let config = Config::load(&path, &set)?;
+    assert_eq!(config.continuation.journal, Some(folder.join("journal")));
     assert_eq!(config.upstreams.len(), 2);
     assert_eq!(config.keys.len(), 1);
     assert_eq!(config.agents.len(), 2);

@@ -28,7 +28,7 @@ pub(super) fn check(entries: &[Entry], outside: &Outside<'_>, findings: &Finding
     let mut single = |key| root.read(key, Item::section);
     let server = server::server(single("server"), outside);
     let admin = server::admin(single("admin"));
-    let continuation = turns::continuation(single("continuation"));
+    let continuation = turns::continuation(single("continuation"), outside);
     let limits = turns::limits(single("limits"));
     let telemetry = telemetry(single("telemetry"));
 

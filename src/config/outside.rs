@@ -39,7 +39,8 @@ impl Outside<'_> {
         }
     }
 
-    fn path(&self, item: &Item<'_>) -> Option<PathBuf> {
+    /// The path of what need not be there.
+    pub(super) fn path(&self, item: &Item<'_>) -> Option<PathBuf> {
         let text = item.text()?;
         // A private key that was pasted in; no message should show it.
         if text.contains('\n') {

@@ -1,6 +1,7 @@
 //! The sections `[limits]` and `[continuation]`: what a turn may take, and how it
 //! waits for the caller.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use base64::Engine;
@@ -11,6 +12,7 @@ use crate::continuation::settings::{ContinuationSettings, OnLost, SealingKey};
 use crate::turn::limits::{ArgumentPolicy, Limits};
 
 use super::item::Item;
+use super::outside::Outside;
 use super::section::Section;
 
 /// The least duration where zero makes no sense.
@@ -62,7 +64,10 @@ pub(super) fn arguments(section: &mut Section<'_>) -> ArgumentPolicy {
 }
 
 /// Reads `[continuation]`.
-pub(super) fn continuation(section: Option<Section<'_>>) -> ContinuationSettings {
+pub(super) fn continuation(
+    section: Option<Section<'_>>,
+    outside: &Outside<'_>,
+) -> ContinuationSettings {
     let default = ContinuationSettings::default();
     let Some(mut section) = section else {
         return default;
@@ -85,9 +90,32 @@ pub(super) fn continuation(section: Option<Section<'_>>) -> ContinuationSettings
         retry_window: section
             .read("retry_window", |item| item.duration(Duration::ZERO))
             .unwrap_or(default.retry_window),
+        journal: None,
     };
+    let journal = section.take("journal");
     section.done();
-    settings
+    let journal = journal.and_then(|item| journal_folder(&item, &settings, outside));
+    ContinuationSettings {
+        journal,
+        ..settings
+    }
+}
+
+/// The folder of the journal, if what is kept in it can be of use.
+fn journal_folder(
+    item: &Item<'_>,
+    settings: &ContinuationSettings,
+    outside: &Outside<'_>,
+) -> Option<PathBuf> {
+    if settings.keys.is_empty() {
+        return item.wrong(
+            "there is no key in keys, and what a random key seals no other process can open; print one with `handback key --continuation`",
+        );
+    }
+    if settings.retry_window.is_zero() {
+        return item.wrong("retry_window is zero, so nothing is kept; take one of the two out");
+    }
+    outside.path(item)
 }
 
 fn sealing_keys(item: &Item<'_>) -> Vec<SealingKey> {

@@ -9,16 +9,13 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chacha20poly1305::aead::{Aead, KeyInit, Payload};
-use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 
 use super::carry::{CARRY_VERSION, Carry};
+use super::cipher::{Ciphers, NONCE_BYTES};
 use super::ids::START;
 use super::settings::ContinuationSettings;
 use crate::turn::Millis;
 
-/// Bytes of the nonce.
-const NONCE_BYTES: usize = 24;
 /// Bytes of the length that stands before the compressed text.
 const LENGTH_BYTES: usize = 4;
 /// Smallest size class, in bytes; each further one is half as large again.
@@ -53,7 +50,7 @@ pub struct TooLarge {
 
 /// Seals with the first key and opens with all.
 pub struct Sealer {
-    ciphers: Vec<XChaCha20Poly1305>,
+    ciphers: Ciphers,
     max_age: Duration,
     max_size: usize,
 }
@@ -61,15 +58,8 @@ pub struct Sealer {
 impl Sealer {
     /// A sealer with the keys of the configuration, or else with `fallback`.
     pub fn new(settings: &ContinuationSettings, fallback: [u8; 32]) -> Sealer {
-        let keys = settings.keys.iter().map(|key| *key.expose());
-        let mut ciphers: Vec<XChaCha20Poly1305> = keys
-            .map(|key| XChaCha20Poly1305::new(&key.into()))
-            .collect();
-        if ciphers.is_empty() {
-            ciphers.push(XChaCha20Poly1305::new(&fallback.into()));
-        }
         Sealer {
-            ciphers,
+            ciphers: Ciphers::new(settings, fallback),
             max_age: settings.max_age,
             max_size: settings.max_size,
         }
@@ -83,28 +73,17 @@ impl Sealer {
         nonce: [u8; NONCE_BYTES],
     ) -> Result<String, TooLarge> {
         let plain = padded(&compressed(&serde_json::to_vec(carry).unwrap_or_default()));
-        let aad = aad(binding);
-        let payload = Payload {
-            msg: &plain,
-            aad: &aad,
+        let too_large = |bytes| TooLarge {
+            bytes,
+            limit: self.max_size,
         };
-        let encrypt =
-            |cipher: &XChaCha20Poly1305| cipher.encrypt(&XNonce::from(nonce), payload).ok();
-        // The only error of the cipher is a text of more than 256 GiB.
-        let Some(sealed) = self.ciphers.first().and_then(encrypt) else {
-            return Err(TooLarge {
-                bytes: plain.len(),
-                limit: self.max_size,
-            });
-        };
-        let mut id = String::with_capacity(START.len() + (NONCE_BYTES + sealed.len()) * 4 / 3 + 4);
+        let sealed = self.ciphers.seal(&plain, &aad(binding), nonce);
+        let sealed = sealed.ok_or_else(|| too_large(plain.len()))?;
+        let mut id = String::with_capacity(START.len() + sealed.len() * 4 / 3 + 4);
         id.push_str(START);
-        URL_SAFE_NO_PAD.encode_string([&nonce[..], &sealed].concat(), &mut id);
+        URL_SAFE_NO_PAD.encode_string(sealed, &mut id);
         if id.len() > self.max_size {
-            return Err(TooLarge {
-                bytes: id.len(),
-                limit: self.max_size,
-            });
+            return Err(too_large(id.len()));
         }
         Ok(id)
     }
@@ -114,23 +93,10 @@ impl Sealer {
         if id.len() > self.max_size {
             return Err(Lost);
         }
-        let bytes = URL_SAFE_NO_PAD
+        let sealed = URL_SAFE_NO_PAD
             .decode(id.strip_prefix(START).ok_or(Lost)?)
             .map_err(|_| Lost)?;
-        let (nonce, sealed) = bytes.split_first_chunk::<NONCE_BYTES>().ok_or(Lost)?;
-        let (nonce, aad) = (XNonce::from(*nonce), aad(binding));
-        let open = |cipher: &XChaCha20Poly1305| {
-            cipher
-                .decrypt(
-                    &nonce,
-                    Payload {
-                        msg: sealed,
-                        aad: &aad,
-                    },
-                )
-                .ok()
-        };
-        let plain = self.ciphers.iter().find_map(open).ok_or(Lost)?;
+        let plain = self.ciphers.open(&sealed, &aad(binding)).ok_or(Lost)?;
         let carry: Carry =
             serde_json::from_slice(&expanded(&plain).ok_or(Lost)?).map_err(|_| Lost)?;
         let age = u64::try_from(self.max_age.as_millis()).unwrap_or(u64::MAX);

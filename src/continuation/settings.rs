@@ -1,6 +1,7 @@
 //! What the section `[continuation]` says.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How the hidden part of a turn is sealed into what the caller returns.
@@ -21,6 +22,10 @@ pub struct ContinuationSettings {
     /// remembered, so that the same request takes it up (contract K7). Zero remembers nothing, and
     /// identical requests at once do not wait for each other. Default 10 minutes.
     pub retry_window: Duration,
+    /// The folder in which such requests are kept, so that another process can take them up; it is
+    /// made if it is not there. Only with `keys`, which seal what is in it, and with a
+    /// `retry_window`. Absent by default: they are kept in memory.
+    pub journal: Option<PathBuf>,
 }
 
 impl Default for ContinuationSettings {
@@ -31,6 +36,7 @@ impl Default for ContinuationSettings {
             max_size: 512 * 1024,
             on_lost: OnLost::default(),
             retry_window: Duration::from_mins(10),
+            journal: None,
         }
     }
 }

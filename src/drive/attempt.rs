@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::OwnedMutexGuard;
 
 use super::attempts::Slot;
-use super::checkpoint::{Checkpoint, Record};
+use super::checkpoint::{Checkpoint, Record, Standing};
 use super::clock;
 use super::identity::Origin;
 use super::once::Replies;
@@ -34,7 +34,7 @@ pub(super) enum Beginning {
     /// From the start.
     Anew,
     /// From where it stood: what was said until then.
-    Resumed(Vec<Say>, Box<Checkpoint>),
+    Resumed(Vec<Say>, Box<Standing>),
 }
 
 impl Attempt {
@@ -66,6 +66,13 @@ impl Attempt {
         if let (None, Some(slot)) = (&self.record, &self.slot) {
             self.record = Some(Arc::clone(slot).lock_owned().await);
         }
+        if let (Some(record), Some(journal)) = (&mut self.record, &self.common.journal)
+            && record.is_blank()
+            && let Some((said, checkpoint)) = journal.find(&self.request).await
+        {
+            record.said = said;
+            record.checkpoint = Some(checkpoint);
+        }
         self.begun = true;
         self.beginning()
     }
@@ -78,12 +85,13 @@ impl Attempt {
             return Beginning::Answered(record.said.clone(), answer.clone());
         }
         // What was said behind the checkpoint was the end of a failed attempt.
-        let kept = record.checkpoint.as_ref().map_or(0, |at| at.said);
+        let kept = record.checkpoint.as_ref().map_or(0, |at| at.standing.said);
         record.said.truncate(kept);
         self.again = kept;
         match &record.checkpoint {
             Some(checkpoint) => {
-                Beginning::Resumed(record.said.clone(), Box::new(checkpoint.clone()))
+                let standing = checkpoint.standing.clone();
+                Beginning::Resumed(record.said.clone(), Box::new(standing))
             }
             None => Beginning::Anew,
         }
@@ -104,23 +112,37 @@ impl Attempt {
     }
 
     /// From here on the request can be taken up at this point.
-    pub(super) fn stand(&mut self, checkpoint: Checkpoint) {
-        if let Some(record) = &mut self.record {
-            record.checkpoint = Some(checkpoint);
-        }
+    pub(super) fn stand(&mut self, standing: Standing) {
+        let Some(record) = &mut self.record else {
+            return;
+        };
+        let journal = self.common.journal.as_ref();
+        let entry = journal.map(|journal| journal.keep(&self.request, &record.said, &standing));
+        let replies = Arc::new(Replies::of(&standing.calls, entry));
+        record.checkpoint = Some(Checkpoint { standing, replies });
     }
 
     /// Whether it can be taken up at the calls of this round.
     pub(super) fn stands_at(&self, round: u32) -> bool {
         let record = self.record.as_deref();
         let checkpoint = record.and_then(|record| record.checkpoint.as_ref());
-        checkpoint.is_some_and(|checkpoint| checkpoint.turn.rounds() == round)
+        checkpoint.is_some_and(|checkpoint| checkpoint.standing.turn.rounds() == round)
     }
 
     /// The replies of the round at which it can be taken up.
     pub(super) fn replies(&self) -> Option<Arc<Replies>> {
         let checkpoint = self.record.as_ref()?.checkpoint.as_ref()?;
         Some(Arc::clone(&checkpoint.replies))
+    }
+
+    /// It is about to end with an answer: no other process is to take it up. Can be broken off
+    /// and begun again.
+    pub(super) async fn close(&self) {
+        let record = self.record.as_deref();
+        let stood = record.is_some_and(|record| record.checkpoint.is_some());
+        if let Some(journal) = self.common.journal.as_ref().filter(|_| stood) {
+            journal.forget(&self.request).await;
+        }
     }
 
     /// It ends with this answer, for everyone who waits.

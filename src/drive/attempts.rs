@@ -144,7 +144,7 @@ fn forget_oldest(entries: &mut HashMap<Origin, Entry>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::checkpoint::Checkpoint;
+    use crate::drive::checkpoint::{Checkpoint, Standing};
     use crate::drive::once::Replies;
     use crate::turn::Turn;
 
@@ -157,17 +157,18 @@ mod tests {
     /// Somebody comes to a service call and fails.
     fn breaks_off(attempts: &Attempts, request: Origin, now: u64) {
         let slot = attempts.slot(request, Millis(now));
-        slot.try_lock().unwrap().checkpoint = Some(Checkpoint {
+        let standing = Standing {
             turn: Turn::Finished,
             calls: Vec::new(),
-            replies: Arc::new(Replies::of(std::iter::empty())),
             said: 0,
             source: 0,
             agent: String::new(),
             rounds: 1,
             seed: 0,
             wrote: false,
-        });
+        };
+        let replies = Arc::new(Replies::of(&[], None));
+        slot.try_lock().unwrap().checkpoint = Some(Checkpoint { standing, replies });
         attempts.leave(request, slot, Millis(now), 1);
     }
 

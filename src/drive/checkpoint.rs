@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::once::Replies;
 use crate::turn::{Answered, Say, ServiceCall, Turn};
 
@@ -20,14 +22,20 @@ pub(super) struct Record {
     pub(super) answer: Option<Box<Answered>>,
 }
 
-/// A turn that is about to call services.
+/// A turn that is about to call services, and what became of the calls.
 #[derive(Clone)]
 pub(super) struct Checkpoint {
+    pub(super) standing: Standing,
+    /// What became of the calls so far. Those whose caller has gone still end up here.
+    pub(super) replies: Arc<Replies>,
+}
+
+/// A turn that is about to call services.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Standing {
     pub(super) turn: Turn,
     /// The calls of the round.
     pub(super) calls: Vec<ServiceCall>,
-    /// What became of them so far. Calls whose caller has gone still end up here.
-    pub(super) replies: Arc<Replies>,
     /// How much of what the caller was told stands before them.
     pub(super) said: usize,
     /// The name of the agent that was active.
@@ -41,13 +49,18 @@ pub(super) struct Checkpoint {
 }
 
 impl Record {
+    /// Nothing is known of the request.
+    pub(super) fn is_blank(&self) -> bool {
+        self.checkpoint.is_none() && self.answer.is_none()
+    }
+
     /// Bytes that are kept, roughly: the conversation, which holds on to the caller's body, what
     /// was said, and the replies of at most `reply_limit` each.
     pub(super) fn bytes(&self, reply_limit: usize) -> usize {
         let Some(checkpoint) = &self.checkpoint else {
             return 0;
         };
-        let messages = checkpoint.turn.messages().iter();
+        let messages = checkpoint.standing.turn.messages().iter();
         let messages: usize = messages.map(|message| message.raw.get().len()).sum();
         let said: usize = self.said.iter().map(said_bytes).sum();
         messages + said + checkpoint.replies.bytes(reply_limit)

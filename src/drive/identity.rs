@@ -34,6 +34,13 @@ impl Origin {
         ]))
     }
 
+    /// As text, for names.
+    pub(super) fn hex(&self) -> String {
+        let mut hex = String::with_capacity(2 * self.0.len());
+        hex_into(&mut hex, &self.0);
+        hex
+    }
+
     /// The number of the turn that the request begins, where it is one of a kind.
     pub(super) fn turn(&self) -> u64 {
         let first = self.0.first_chunk::<8>().copied();

@@ -8,7 +8,8 @@
 //! taken up again without losing anything.
 //!
 //! Client libraries send a request again when it fails; what it did is not done again
-//! ([`Attempts`], [`Once`]; contract K7).
+//! ([`Attempts`], [`Once`]; contract K7), not by the next process either if there is a
+//! [`Journal`].
 //!
 //! Invariant: nothing here knows whether the caller wants a stream.
 
@@ -20,6 +21,7 @@ mod checkpoint;
 mod clock;
 mod fields;
 mod identity;
+mod journal;
 mod once;
 mod opened;
 mod order;
@@ -33,6 +35,7 @@ mod watch;
 pub use agent::{Agent, Use};
 pub use attempts::Attempts;
 pub use clock::{now, now_millis, now_seconds};
+pub use journal::Journal;
 pub use once::Once;
 pub use order::{Event, Failure, Mended, Order};
 pub use roster::{Common, Found, Roster};

@@ -12,8 +12,9 @@ use std::time::Duration;
 use bytestring::ByteString;
 use tokio::sync::OnceCell;
 
+use super::journal::{Entry, Journal};
 use crate::services::Reply;
-use crate::turn::Millis;
+use crate::turn::{Millis, ServiceCall};
 
 /// Parked calls that are remembered; when there are more, the oldest are forgotten first.
 const CALLS: usize = 10_000;
@@ -24,6 +25,8 @@ const BYTES: usize = 64 * 1024 * 1024;
 pub struct Once {
     calls: Mutex<Calls>,
     window: Duration,
+    /// Where they are kept beyond the process, if they are.
+    journal: Option<Arc<Journal>>,
 }
 
 #[derive(Default)]
@@ -42,17 +45,29 @@ struct Call {
 }
 
 impl Once {
-    /// Remembers each call for `window`.
-    pub fn new(window: Duration) -> Once {
+    /// Remembers each call for `window`, in the journal too if there is one.
+    pub fn new(window: Duration, journal: Option<Arc<Journal>>) -> Once {
         Once {
             calls: Mutex::default(),
             window,
+            journal,
         }
     }
 
     /// The reply of the call `key`: what is remembered, or what `run` gives.
     pub async fn run(&self, key: &str, now: Millis, run: impl Future<Output = Reply>) -> Reply {
         let cell = self.cell(key, now);
+        let run = async {
+            let Some(journal) = &self.journal else {
+                return run.await;
+            };
+            if let Some(reply) = journal.parked(key).await {
+                return reply;
+            }
+            let reply = run.await;
+            journal.keep_parked(key, &reply).await;
+            reply
+        };
         let reply = cell.get_or_init(|| run).await.clone();
         self.weigh(key, &cell, reply.text.len());
         reply
@@ -119,26 +134,60 @@ impl Calls {
 }
 
 /// The internal calls of one round, by their ids.
-pub(super) struct Replies(Vec<(ByteString, OnceCell<Reply>)>);
+pub(super) struct Replies {
+    calls: Vec<(ByteString, OnceCell<Reply>)>,
+    /// Where they are kept beyond the process, if they are.
+    entry: Option<Entry>,
+}
 
 impl Replies {
     /// None of these calls has run.
-    pub(super) fn of(calls: impl Iterator<Item = ByteString>) -> Replies {
-        Replies(calls.map(|id| (id, OnceCell::new())).collect())
+    pub(super) fn of(calls: &[ServiceCall], entry: Option<Entry>) -> Replies {
+        let ids = calls.iter().map(|call| call.call.id.clone());
+        Replies {
+            calls: ids.map(|id| (id, OnceCell::new())).collect(),
+            entry,
+        }
+    }
+
+    /// Some of these calls have run, in another process.
+    pub(super) fn known(
+        calls: &[ServiceCall],
+        known: Vec<(ByteString, Reply)>,
+        entry: Entry,
+    ) -> Replies {
+        let mut replies = Replies::of(calls, Some(entry));
+        for (id, reply) in known {
+            let cell = replies.calls.iter_mut().find(|(call, _)| *call == id);
+            if let Some((_, cell)) = cell {
+                *cell = OnceCell::new_with(Some(reply));
+            }
+        }
+        replies
     }
 
     /// The reply of a call: what is remembered, or what `run` gives.
     pub(super) async fn run(&self, id: &ByteString, run: impl Future<Output = Reply>) -> Reply {
-        match self.0.iter().find(|(known, _)| known == id) {
-            Some((_, cell)) => cell.get_or_init(|| run).await.clone(),
-            None => run.await,
-        }
+        let Some((_, cell)) = self.calls.iter().find(|(known, _)| known == id) else {
+            return run.await;
+        };
+        let run = async {
+            let Some(entry) = &self.entry else {
+                return run.await;
+            };
+            entry.stands().await;
+            let reply = run.await;
+            entry.add(id, &reply).await;
+            reply
+        };
+        cell.get_or_init(|| run).await.clone()
     }
 
     /// Bytes that are kept, or can be once every call has replied with at most `limit`.
     pub(super) fn bytes(&self, limit: usize) -> usize {
         let bytes = |reply: Option<&Reply>| reply.map_or(limit, |reply| reply.text.len());
-        self.0.iter().map(|(_, cell)| bytes(cell.get())).sum()
+        let calls = self.calls.iter();
+        calls.map(|(_, cell)| bytes(cell.get())).sum()
     }
 }
 
@@ -165,7 +214,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_is_remembered_for_the_window() {
-        let once = Once::new(WINDOW);
+        let once = Once::new(WINDOW, None);
         assert!(runs(&once, "a", 0, 1).await);
         assert!(!runs(&once, "a", 10_000, 1).await);
         assert!(runs(&once, "b", 10_000, 1).await);
@@ -174,14 +223,14 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_window_nothing_is_remembered() {
-        let once = Once::new(Duration::ZERO);
+        let once = Once::new(Duration::ZERO, None);
         assert!(runs(&once, "a", 0, 1).await);
         assert!(runs(&once, "a", 0, 1).await);
     }
 
     #[tokio::test]
     async fn the_oldest_calls_make_room() {
-        let once = Once::new(WINDOW);
+        let once = Once::new(WINDOW, None);
         for nth in 0..=CALLS {
             assert!(runs(&once, &nth.to_string(), nth as u64 / 2, 0).await);
         }
@@ -191,7 +240,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_oldest_replies_make_room() {
-        let once = Once::new(WINDOW);
+        let once = Once::new(WINDOW, None);
         for (nth, key) in ["a", "b", "c"].into_iter().enumerate() {
             assert!(runs(&once, key, nth as u64, BYTES / 2).await);
         }

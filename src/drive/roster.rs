@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::agent::Agent;
 use super::attempts::Attempts;
+use super::journal::Journal;
 use super::once::Once;
 use super::team::Team;
 use crate::continuation::Sealer;
@@ -33,6 +34,8 @@ pub struct Common {
     pub once: Once,
     /// Requests that are worked on, and those that broke off after a service was called.
     pub attempts: Attempts,
+    /// Where these outlive the process, if they do.
+    pub journal: Option<Arc<Journal>>,
 }
 
 /// Who answers to a name.

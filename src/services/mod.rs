@@ -20,6 +20,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::tools::ServiceTool;
 
 /// A tool as a service offers it.
@@ -48,7 +50,8 @@ pub struct Invocation {
 }
 
 /// How a call ended, for logs and metrics.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// With a result.
     Completed,

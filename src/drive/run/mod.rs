@@ -166,7 +166,7 @@ impl Drive {
             self.begin().await?;
         }
         loop {
-            while let Some(action) = self.actions.pop_front() {
+            while let Some(action) = self.due().await {
                 match action {
                     Action::Answer(mut answered) => {
                         self.seal(&mut answered)?;
@@ -220,6 +220,14 @@ impl Drive {
             }
             self.feed(input);
         }
+    }
+
+    /// The next action, once it may be performed.
+    async fn due(&mut self) -> Option<Action> {
+        if let (Some(Action::Answer(_)), Some(attempt)) = (self.actions.front(), &self.attempt) {
+            attempt.close().await;
+        }
+        self.actions.pop_front()
     }
 
     /// Model requests so far.

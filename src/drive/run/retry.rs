@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Drive;
 use super::again::Course;
 use crate::drive::attempt::{Attempt, Beginning};
-use crate::drive::checkpoint::Checkpoint;
+use crate::drive::checkpoint::Standing;
 use crate::drive::once::Replies;
 use crate::drive::order::Failure;
 use crate::turn::{Action, Say, ServiceCall, Stopped, Turn};
@@ -41,30 +41,30 @@ impl Drive {
                 self.actions.push_back(Action::Answer(answered));
                 self.attempt = None;
             }
-            Beginning::Resumed(said, checkpoint) => self.resume(said, *checkpoint),
+            Beginning::Resumed(said, standing) => self.resume(said, *standing),
         }
         Ok(())
     }
 
     /// Says again what was said, asks again for the calls of the round, and goes on.
-    fn resume(&mut self, said: Vec<Say>, checkpoint: Checkpoint) {
+    fn resume(&mut self, said: Vec<Say>, standing: Standing) {
         tracing::info!(
-            agent = checkpoint.agent,
-            round = checkpoint.rounds,
+            agent = standing.agent,
+            round = standing.rounds,
             "an earlier attempt is taken up"
         );
         let member = |name: &str| self.team.as_ref()?.agent(name).cloned();
-        if let Some(agent) = member(&checkpoint.agent) {
+        if let Some(agent) = member(&standing.agent) {
             self.bound = agent.tools();
             self.agent = agent;
         }
-        self.course = Course::from(checkpoint.source);
-        self.turn = checkpoint.turn;
+        self.course = Course::from(standing.source);
+        self.turn = standing.turn;
         self.watch.resume(self.turn.id());
-        self.rounds = checkpoint.rounds;
-        self.seed = checkpoint.seed;
-        self.calls.wrote = checkpoint.wrote;
-        let calls = checkpoint.calls.into_iter().map(Action::CallService);
+        self.rounds = standing.rounds;
+        self.seed = standing.seed;
+        self.calls.wrote = standing.wrote;
+        let calls = standing.calls.into_iter().map(Action::CallService);
         self.actions = said.into_iter().map(Action::Say).chain(calls).collect();
     }
 
@@ -80,10 +80,8 @@ impl Drive {
             _ => None,
         });
         let calls: Vec<ServiceCall> = std::iter::once(call).chain(others).cloned().collect();
-        let ids = calls.iter().map(|call| call.call.id.clone());
-        attempt.stand(Checkpoint {
+        attempt.stand(Standing {
             turn: self.turn.clone(),
-            replies: Arc::new(Replies::of(ids)),
             calls,
             said: attempt.said(),
             agent: self.agent.name.clone(),

@@ -8,6 +8,8 @@
 //! | after the handback | is the follow-up, which goes on | none is made again |
 //! | in a follow-up, whatever it was doing | goes on from the handback | those of the follow-up are made again with the same `Idempotency-Key`, those before the handback are not |
 //!
+//! With a journal none that was answered is made again ([`super::journal`]).
+//!
 //! The caller never takes a broken answer for a whole one. Without a configured key the follow-up
 //! is refused as `continuation_lost`, and nothing runs.
 

@@ -12,6 +12,7 @@ mod faults;
 mod given_ids;
 mod hostile;
 mod internal;
+mod journal;
 mod killed;
 mod mcp;
 mod mixed;

@@ -1,0 +1,279 @@
+//! Attempts that outlive their process, where the configuration names a folder for them (contract
+//! K7): killed at any step of a turn, the next process takes the same request up where it stood.
+//! What was answered is not run again, and what was under way is run as the same call.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+use super::{
+    Handback, KEY, OTHER_KEY, call, calling, closes, follow_up, kb, keys, messages, result, says,
+    setup, weather,
+};
+use crate::harness::caller::Caller;
+use crate::harness::case::request;
+use crate::harness::gateway::{Gateway, Setup};
+use crate::harness::http::Request;
+use crate::harness::script::{Answer, Gate, Step};
+use crate::harness::upstream::Upstream;
+
+/// What happens in the turn of [`model`]: it is asked, or calls a tool of the agent's.
+const STEPS: usize = 10;
+
+/// The continuation section with a journal in this folder.
+fn journal(folder: &Path, keys: &[&str]) -> String {
+    let folder = folder.join("journal");
+    let folder = folder.display();
+    format!("[continuation]\nkeys = {keys:?}\njournal = \"{folder}\"\n")
+}
+
+/// Sends a request to a process and kills it as soon as `reached` has come about.
+async fn killed_at(gateway: Gateway, body: &Value, reached: impl Future<Output = ()>) {
+    let caller = Caller::of(&gateway);
+    tokio::select! {
+        _ = caller.try_ask(body) => panic!("it was answered"),
+        () = reached => {}
+    }
+}
+
+/// An answer that waits until the test opens the gate, which it never does.
+fn held_back(mut answer: Answer) -> Answer {
+    answer.steps.insert(0, Step::Wait(Gate::closed()));
+    answer
+}
+
+/// A model that goes by what it is shown.
+fn model(request: &Request) -> Answer {
+    let messages = messages(request);
+    let rounds = messages.iter().filter(|one| one["role"] == "assistant");
+    let own = |name, nth: usize| call(&format!("call_{nth}"), name, &format!(r#"{{"q":"{nth}"}}"#));
+    match rounds.count() {
+        0 => says(&calling(
+            Some("One moment. "),
+            &[own("save", 1), own("file", 2)],
+        )),
+        1 => says(&calling(None, &[own("look", 3)])),
+        2 => says(&calling(
+            Some("Asking. "),
+            &[weather("call_w"), own("save", 4)],
+        )),
+        3 => says(&calling(None, &[own("file", 5)])),
+        _ => closes("done"),
+    }
+}
+
+/// A model and services of which one step is never over: at that the process is killed.
+struct World {
+    model: Upstream,
+    services: Upstream,
+    setup: Setup,
+    reached: Arc<Notify>,
+    _place: TempDir,
+}
+
+impl World {
+    async fn held_at(step: usize) -> World {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let steps = Arc::new(AtomicUsize::new(0));
+        let reached = Arc::new(Notify::new());
+        let next = {
+            let reached = Arc::clone(&reached);
+            move |answer| {
+                if steps.fetch_add(1, Ordering::Relaxed) == step {
+                    reached.notify_one();
+                    return held_back(answer);
+                }
+                answer
+            }
+        };
+        let asked = next.clone();
+        let model = Upstream::answering(move |request| asked(model(request))).await;
+        let services =
+            Upstream::answering(move |request| next(Answer::json(200, &reply(request)))).await;
+        let kb = kb().await;
+        let mut tables = kb.toml();
+        for tool in ["look", "find", "save", "file"] {
+            let authority = kb.tool(tool).authority();
+            tables = tables.replace(&authority, &services.authority());
+        }
+        let setup = Setup::with_upstream(&model.base_url())
+            .agent("services = [\"kb\"]\n")
+            .tables(&tables)
+            .tables(&journal(place.path(), &[KEY]));
+        World {
+            model,
+            services,
+            setup,
+            reached,
+            _place: place,
+        }
+    }
+
+    /// Sends a request until it is answered, as client libraries do, with a new process in place
+    /// of one that is killed.
+    async fn answer(&self, gateway: &mut Gateway, body: &Value) -> Value {
+        let caller = Caller::of(gateway);
+        tokio::select! {
+            reply = caller.ask(body) => reply.folded()["message"].clone(),
+            () = self.reached.notified() => {
+                let next = self.setup.start().await;
+                std::mem::replace(gateway, next).kill();
+                Caller::of(gateway).ask(body).await.folded()["message"].clone()
+            }
+        }
+    }
+}
+
+/// What a tool gives.
+fn reply(request: &Request) -> Value {
+    json!({"found": request.json()["q"]})
+}
+
+#[tokio::test]
+async fn killed_at_any_step_nothing_runs_twice_that_was_answered() {
+    for step in 0..STEPS {
+        for streamed in [false, true] {
+            let world = World::held_at(step).await;
+            let mut gateway = world.setup.start().await;
+            let body = request(streamed);
+            let handed = world.answer(&mut gateway, &body).await;
+            assert_eq!(handed["content"], "One moment. Asking. ", "step {step}");
+            let body = follow_up(&body, &handed, &["dry"]);
+            let answer = world.answer(&mut gateway, &body).await;
+            assert_eq!(answer["content"], "done", "step {step}");
+
+            let asked = world.model.requests();
+            let seen = messages(asked.last().expect("the model was asked"));
+            let results = seen.iter().filter(|one| one["role"] == "tool");
+            let results: Vec<&Value> = results.map(|one| &one["content"]).collect();
+            let found = |nth: usize| json!({"found": nth.to_string()}).to_string();
+            let expected = [
+                found(1),
+                found(2),
+                found(3),
+                "dry".to_owned(),
+                found(4),
+                found(5),
+            ];
+            assert_eq!(
+                results,
+                expected.map(Value::from).iter().collect::<Vec<_>>()
+            );
+            assert_eq!(seen.len(), 1 + 4 + 6, "step {step}");
+
+            // The step at which it was killed is the only one that was begun twice.
+            let mut runs: HashMap<String, Vec<String>> = HashMap::new();
+            for run in world.services.requests() {
+                let key = run.header("idempotency-key").unwrap_or_default();
+                runs.entry(run.text().to_owned())
+                    .or_default()
+                    .push(key.to_owned());
+            }
+            assert_eq!(runs.len(), 5, "step {step}: {runs:?}");
+            let all = runs.values().map(Vec::len).sum::<usize>();
+            assert_eq!(all + asked.len(), STEPS + 1, "step {step}: {runs:?}");
+            for (call, keys) in &runs {
+                assert!(keys.iter().all(|key| *key == keys[0]), "{call}: {keys:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_cannot_be_read_and_goes_with_the_answer() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let setup = setup(&upstream, &service);
+    let setup = |keys: &[&str]| setup.clone().tables(&journal(place.path(), keys));
+    let filing = || says(&calling(None, &[call("call_a", "file", "{}")]));
+    upstream.play([filing(), held_back(closes("never"))]);
+    let body = request(false);
+    killed_at(setup(&[KEY]).start().await, &body, upstream.asked(2)).await;
+    let kept = || {
+        let files = std::fs::read_dir(place.path().join("journal")).expect("the folder is there");
+        files.map(|file| std::fs::read(file.expect("a file").path()).expect("it can be read"))
+    };
+    let texts: Vec<Vec<u8>> = kept().collect();
+    assert_eq!(texts.len(), 1);
+    for word in ["Lisbon", "call_a", "file", "standing"] {
+        let found = texts[0]
+            .windows(word.len())
+            .any(|part| part == word.as_bytes());
+        assert!(!found, "{word}");
+    }
+
+    // Whoever has another key begins it anew, and keeps its own.
+    upstream.play([filing(), closes("done")]);
+    let gateway = setup(&[OTHER_KEY]).start().await;
+    Caller::of(&gateway).ask(&body).await.folded();
+    assert_eq!(service.calls("file"), 2);
+    assert_eq!(kept().count(), 0, "an answer takes away what is kept");
+}
+
+#[tokio::test]
+async fn an_attempt_survives_a_change_of_keys() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let setup = setup(&upstream, &service);
+    let setup = |keys: &[&str]| setup.clone().tables(&journal(place.path(), keys));
+    upstream.play([
+        says(&calling(None, &[call("call_a", "file", "{}")])),
+        held_back(closes("never")),
+    ]);
+    let body = request(false);
+    killed_at(setup(&[KEY]).start().await, &body, upstream.asked(2)).await;
+    upstream.play([closes("done")]);
+    let gateway = setup(&[OTHER_KEY, KEY]).start().await;
+    let folded = Caller::of(&gateway).ask(&body).await.folded();
+    assert_eq!(folded["message"]["content"], "done", "{folded}");
+    assert_eq!(service.calls("file"), 1);
+}
+
+#[tokio::test]
+async fn a_parked_call_runs_once_for_all_follow_ups_on_all_processes() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let section = journal(place.path(), &[KEY]);
+    let (handback, gateway) = Handback::reach(&section, false).await;
+    handback.goes_on(&gateway, &handback.follow_up()).await;
+    gateway.kill();
+    let gateway = handback.setup.clone().tables(&section).start().await;
+    let mut other = handback.follow_up();
+    other["seed"] = json!(7);
+    for body in [handback.follow_up(), other] {
+        let asked = handback.goes_on(&gateway, &body).await;
+        assert_eq!(messages(&asked), Handback::history());
+    }
+    assert_eq!(handback.service.calls("save"), 1);
+}
+
+#[tokio::test]
+async fn an_answered_request_is_a_new_one_and_a_missing_folder_stops_nobody() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let gateway = setup(&upstream, &service)
+        .tables(&journal(place.path(), &[KEY]))
+        .start()
+        .await;
+    let caller = Caller::of(&gateway);
+    for _ in 0..2 {
+        upstream.play([
+            says(&calling(None, &[call("call_a", "file", "{}")])),
+            closes("done"),
+        ]);
+        let folded = caller.ask(&request(false)).await.folded();
+        assert_eq!(folded["message"]["content"], "done", "{folded}");
+        let asked = messages(&upstream.requests()[1]);
+        assert_eq!(asked[2], result("call_a", r#"{"tool":"file"}"#));
+        // The next time there is nowhere to write to.
+        let _ = std::fs::remove_dir_all(place.path().join("journal"));
+    }
+    let [first, second] = &keys(&service, "file")[..] else {
+        panic!("file was not called twice")
+    };
+    assert_ne!(first, second);
+}
