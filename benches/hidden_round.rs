@@ -3,8 +3,8 @@
 //!
 //! A model and a tool that answer at once, a gateway in a process of its own and a caller, all over
 //! loopback and one request at a time. A plain request asks the model once; one with a hidden round
-//! asks it twice and the tool once. The difference of the two, less one round trip to the model and
-//! one to the tool as they are without the gateway, is the gateway's. All four are measured in
+//! asks it twice and the tool once. The same is measured with a journal. The difference of the two, less one round trip to the model and
+//! one to the tool as they are without the gateway, is the gateway's. All are measured in
 //! turn, so that whatever else the machine does falls on each of them alike.
 
 #![expect(
@@ -32,6 +32,7 @@ const WARM_UP: usize = 200;
 const HIDDEN: &str = "look it up";
 const CALLS: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"look","arguments":"{\"q\":\"rain\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
 const DONE: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"It is dry."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
+const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const FOUND: &str = r#"{"found":"it is dry"}"#;
 
 fn main() {
@@ -46,10 +47,17 @@ async fn measure() {
     let mut peers = JoinSet::new();
     let model = serve(&mut peers, model).await;
     let tool = serve(&mut peers, |_| FOUND).await;
-    let (_gateway, address) = start(&mut peers, model, tool).await;
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let journal = format!(
+        "[continuation]\nkeys = [\"{KEY}\"]\njournal = \"{}\"\n",
+        place.path().display()
+    );
+    let (_gateway, address) = start(&mut peers, model, tool, "").await;
+    let (_other, kept) = start(&mut peers, model, tool, &journal).await;
     let mut kinds = [
         Kind::new("a plain request", address, &chat("hello"), "dry.").await,
         Kind::new("one with a hidden round", address, &chat(HIDDEN), "dry.").await,
+        Kind::new("the same with a journal", kept, &chat(HIDDEN), "dry.").await,
         Kind::new("the model alone", model, &chat("hello"), "dry.").await,
         Kind::new("the tool alone", tool, r#"{"q":"rain"}"#, "found").await,
     ];
@@ -61,11 +69,13 @@ async fn measure() {
             }
         }
     }
-    let [plain, hidden, model, tool] = kinds.map(Kind::median);
+    let [plain, hidden, kept, model, tool] = kinds.map(Kind::median);
     let added = hidden.saturating_sub(plain + model + tool);
     println!(
         "a hidden round adds {added:?} beyond the model's and the tool's own time (wanted: less than 1ms)"
     );
+    let added = kept.saturating_sub(plain + model + tool);
+    println!("with a journal it adds {added:?}");
 }
 
 /// One of the things that are measured: the same request again and again on one connection.
@@ -186,6 +196,7 @@ async fn start(
     peers: &mut JoinSet<()>,
     model: SocketAddr,
     tool: SocketAddr,
+    further: &str,
 ) -> (Child, SocketAddr) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("gateway.toml");
@@ -210,7 +221,7 @@ name = "support"
 upstream = "model"
 model = "m"
 services = ["kb"]
-"#
+{further}"#
     );
     std::fs::write(&file, settings).expect("the configuration is written");
     let mut gateway = Command::new(env!("CARGO_BIN_EXE_handback"))
