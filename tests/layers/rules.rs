@@ -58,7 +58,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "the families of upstreams have their names in the table of dialects",
         complaints: |sources| each(sources, family_names),
-        remedy: "read a field of the dialect; what has none is a field to be added",
+        remedy: "read a field of the dialect, and add one for what has none; the name of a new family goes into the list too",
         wrong: || {
             samples(
                 "src/drive/run.rs",
