@@ -40,6 +40,10 @@ pub fn run(data: &[u8]) {
 fn delta(part: Result<Part, Malformed>) -> Option<Delta> {
     match part {
         Ok(Part::Delta(delta)) => Some(delta),
+        Ok(Part::Message { message, .. }) => Some(Delta {
+            restates: true,
+            ..*message
+        }),
         Ok(Part::Nothing) => Some(Delta::default()),
         Ok(Part::Done | Part::Failed(_)) | Err(_) => None,
     }

@@ -81,9 +81,12 @@ impl Asking {
     /// Takes a piece of the answer; passes on at once what is surely the caller's.
     pub(super) fn delta(
         mut self: Box<Self>,
-        delta: Delta,
+        mut delta: Delta,
         actions: &mut Vec<Action>,
     ) -> Result<Turn, Stopped> {
+        if delta.restates {
+            self.gather.leave_out_said(&mut delta);
+        }
         if !self.core.opened {
             self.core.opened = true;
             actions.push(Action::Say(Say::Opened {

@@ -11,6 +11,8 @@
 //! 5. A name equal to the name so far is a repeat, another one is its continuation.
 //! 6. Arguments: an object becomes its compact text, `{}` or null at the start nothing, text is
 //!    appended; nothing at the end is `{}`.
+//! 7. A piece that says the whole answer once more adds only what none has said: text where there
+//!    is none, calls where there are none, and fields of other names.
 //!
 //! One addition: where rules 2 and 4 would glue a name with arguments to a call whose arguments
 //! are a whole JSON object already, they open a new call. Glued they could only be an error, and
@@ -81,6 +83,18 @@ impl Gather {
             self.claim = Some(self.claim.map_or(claim, |earlier| earlier.and(claim)));
         }
         Ok(())
+    }
+
+    /// Takes out of a delta that says the whole answer once more what has been said of it.
+    pub(super) fn leave_out_said(&self, delta: &mut Delta) {
+        if self.text.as_ref().is_some_and(|text| !text.is_empty()) {
+            delta.text = None;
+            delta.logprobs = None;
+        }
+        if !self.calls.is_empty() {
+            delta.calls.clear();
+        }
+        delta.fields.retain(|(key, _)| !self.fields.says(key));
     }
 
     /// The calls, once the answer is at its end.

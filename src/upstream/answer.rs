@@ -97,6 +97,8 @@ pub struct Answer {
     complete: bool,
     /// Something of the answer has been said.
     begun: bool,
+    /// Some of it was said in deltas: a message behind them says it once more.
+    in_deltas: bool,
     silence: Silence,
 }
 
@@ -118,6 +120,7 @@ impl Answer {
             ready: VecDeque::new(),
             complete: false,
             begun: false,
+            in_deltas: false,
             silence,
         };
         if (200..300).contains(&answer.head.status) {
@@ -192,7 +195,8 @@ impl Answer {
     fn events(&mut self, events: VecDeque<Bytes>) -> Result<(), Error> {
         for data in events {
             match answer::event(data) {
-                Ok(Part::Delta(delta)) => self.piece(delta),
+                Ok(Part::Delta(delta)) => self.in_deltas |= self.piece(delta),
+                Ok(Part::Message { beside, message }) => self.message(beside, *message),
                 Ok(Part::Failed(failure)) => return Err(self.failed(failure)),
                 Ok(Part::Nothing) => {}
                 Ok(Part::Done) if !self.begun => {
@@ -209,11 +213,23 @@ impl Answer {
         Ok(())
     }
 
-    fn piece(&mut self, delta: Delta) {
-        self.begun = self.begun || delta.says_something();
+    /// Takes a piece; whether it says something.
+    fn piece(&mut self, delta: Delta) -> bool {
+        let says_something = delta.says_something();
+        self.begun = self.begun || says_something;
         self.complete = self.complete || delta.finish.is_some();
         self.silence.piece_came();
         self.ready.push_back(Ok(delta));
+        says_something
+    }
+
+    /// Takes a message of a stream. Where no delta has said anything, messages are the pieces.
+    fn message(&mut self, beside: Option<Delta>, mut message: Delta) {
+        if let Some(delta) = beside {
+            self.in_deltas |= self.piece(delta);
+        }
+        message.restates = self.in_deltas;
+        self.piece(message);
     }
 
     /// The bytes are at their end.
@@ -227,7 +243,9 @@ impl Answer {
                     Ok(())
                 }
                 Ok(Part::Failed(failure)) => Err(self.failed(failure)),
-                Ok(Part::Done | Part::Nothing) => Err(self.not_an_answer("nothing")),
+                Ok(Part::Done | Part::Message { .. } | Part::Nothing) => {
+                    Err(self.not_an_answer("nothing"))
+                }
                 Err(malformed) => Err(Error::malformed(self.head.status, &malformed)),
             },
             Form::Events(mut decoder) => {

@@ -1,15 +1,19 @@
 //! What an upstream sends: a whole answer, a chunk of a stream, or an error in any envelope.
 
+mod shape;
+
 use std::borrow::Cow;
 
 use bytes::Bytes;
 use bytestring::ByteString;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::delta::{CallDelta, Claim, Delta};
-use super::raw::{Key, Kind, Members, Raw, says, shared};
+use shape::Shape;
+
+use super::delta::{Claim, Delta};
+use super::raw::{Kind, Raw, says};
 use super::usage::Usage;
 
 pub use super::failure::{Failure, failure};
@@ -23,6 +27,14 @@ pub enum Part {
     Done,
     /// The upstream reports an error.
     Failed(Failure),
+    /// A chunk with a message in it, as some servers end a stream whose text they have sent in
+    /// deltas: the whole answer once more.
+    Message {
+        /// The delta beside it, which comes first.
+        beside: Option<Delta>,
+        /// The message, and what the chunk says besides.
+        message: Box<Delta>,
+    },
     /// It says nothing that matters (an event without data, a ping).
     Nothing,
 }
@@ -58,7 +70,7 @@ pub fn event(data: Bytes) -> Result<Part, Malformed> {
     if let Some(failure) = top.failure(text) {
         return Ok(Part::Failed(failure));
     }
-    Ok(Part::Delta(top.delta(&document, false)?))
+    top.chunk(&document)
 }
 
 /// Reads a whole answer.
@@ -138,6 +150,26 @@ impl Top<'_> {
         if empty { failure(text) } else { None }
     }
 
+    fn chunk(mut self, document: &ByteString) -> Result<Part, Malformed> {
+        let choice = self.choices.0.as_mut();
+        let Some(choice) = choice.filter(|choice| choice.message.is_some() && choice.is_first())
+        else {
+            return Ok(Part::Delta(self.delta(document, false)?));
+        };
+        let mut beside = Delta::default();
+        if let Some(shape) = choice.delta.take() {
+            shape.add_to(&mut beside, document, false)?;
+        }
+        let mut message = self.delta(document, true)?;
+        if beside.text.is_some() {
+            beside.logprobs = message.logprobs.take();
+        }
+        Ok(Part::Message {
+            beside: beside.says_something().then_some(beside),
+            message: Box::new(message),
+        })
+    }
+
     fn delta(self, document: &ByteString, whole: bool) -> Result<Delta, Malformed> {
         let raw = |value: &RawValue| Raw::of(document, value);
         let mut delta = Delta {
@@ -155,7 +187,7 @@ impl Top<'_> {
             finish.and_then(|finish| Claim::parse(&finish.text().unwrap_or(Cow::Borrowed("stop"))));
         let logprobs = choice.logprobs.map(raw);
         delta.logprobs = logprobs.filter(|value| value.kind() == Kind::Object);
-        if let Some(shape) = choice.delta.or(choice.message) {
+        if let Some(shape) = choice.message.or(choice.delta) {
             shape.add_to(&mut delta, document, whole)?;
         }
         Ok(delta)
@@ -202,204 +234,5 @@ impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
             }
         }
         deserializer.deserialize_any(Walk)
-    }
-}
-
-/// A `delta` or a `message`.
-#[derive(Default)]
-struct Shape<'a> {
-    content: Option<&'a RawValue>,
-    calls: Option<Vec<CallShape<'a>>>,
-    /// The form before `tool_calls`: one function, without an id.
-    function: Option<FunctionShape<'a>>,
-    rest: Vec<(Cow<'a, str>, &'a RawValue)>,
-}
-
-impl Shape<'_> {
-    fn add_to(
-        self,
-        delta: &mut Delta,
-        document: &ByteString,
-        whole: bool,
-    ) -> Result<(), Malformed> {
-        if let Some(content) = self.content {
-            delta.text = text(document, content)?;
-        }
-        for (nth, call) in self.calls.into_iter().flatten().enumerate() {
-            let mut call = call.delta(document);
-            if whole {
-                // The elements of a whole answer are one call each, whatever they say.
-                call.index = Some(nth as u64);
-            }
-            delta.calls.push(call);
-        }
-        if let Some(function) = self.function {
-            let call = CallShape {
-                function: Some(function),
-                ..CallShape::default()
-            };
-            delta.calls.push(CallDelta {
-                index: Some(0),
-                ..call.delta(document)
-            });
-        }
-        let fields = self
-            .rest
-            .into_iter()
-            .map(|(key, value)| (shared(document, &key), Raw::of(document, value)))
-            .filter(|(key, value)| fits(key, value.kind()));
-        delta.fields.extend(fields);
-        Ok(())
-    }
-}
-
-/// Whether a member of a message may be passed on. Typed clients fail at one that the reference
-/// knows and that is of another type; what it does not know they pass over.
-fn fits(key: &str, kind: Kind) -> bool {
-    match key {
-        "refusal" => kind == Kind::String,
-        "annotations" => kind == Kind::Array,
-        "audio" => kind == Kind::Object,
-        _ => true,
-    }
-}
-
-/// Content as one string. Parts become their text; a server that sends parts sends text in them.
-fn text(document: &ByteString, content: &RawValue) -> Result<Option<Raw>, Malformed> {
-    match content.get().as_bytes().first() {
-        Some(b'"') => Ok(Some(Raw::of(document, content))),
-        Some(b'n') => Ok(None),
-        Some(b'[') => {
-            let parts: Vec<&RawValue> = serde_json::from_str(content.get())?;
-            let mut bodies = String::from("\"");
-            for part in parts {
-                let members = Members::parse(part.get()).map_err(|_| Malformed::Content)?;
-                let text = members.get("text").map(|text| Raw::of(document, text));
-                bodies.push_str(
-                    text.as_ref()
-                        .filter(|text| is_text(text))
-                        .map_or("", Raw::body),
-                );
-            }
-            bodies.push('"');
-            Ok(Some(Raw::written(bodies)))
-        }
-        _ => Err(Malformed::Content),
-    }
-}
-
-/// The form before `tool_calls`; what is no object there says nothing.
-fn function(value: Option<&RawValue>) -> Option<FunctionShape<'_>> {
-    let text = value?.get();
-    let is_object = text.starts_with('{');
-    serde_json::from_str(text).ok().filter(|_| is_object)
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Shape<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Walk;
-        impl<'de> Visitor<'de> for Walk {
-            type Value = Shape<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a message object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut shape = Shape::default();
-                while let Some(Key(key)) = map.next_key()? {
-                    match key.as_ref() {
-                        "role" => drop(map.next_value::<IgnoredAny>()?),
-                        "content" => shape.content = Some(map.next_value()?),
-                        "tool_calls" => shape.calls = map.next_value()?,
-                        "function_call" => shape.function = function(map.next_value()?),
-                        _ => shape.rest.extend(
-                            map.next_value::<Option<&RawValue>>()?
-                                .map(|value| (key, value)),
-                        ),
-                    }
-                }
-                Ok(shape)
-            }
-        }
-        deserializer.deserialize_map(Walk)
-    }
-}
-
-#[derive(Default)]
-struct CallShape<'a> {
-    index: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
-    function: Option<FunctionShape<'a>>,
-    rest: Vec<(Cow<'a, str>, &'a RawValue)>,
-}
-
-#[derive(Deserialize)]
-struct FunctionShape<'a> {
-    #[serde(borrow, default)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-}
-
-impl CallShape<'_> {
-    fn delta(self, document: &ByteString) -> CallDelta {
-        let text = |value: Option<&RawValue>| {
-            let raw = Raw::of(document, value?);
-            // Some servers count their ids: a number is as good as its text.
-            let text = raw.shared_text().unwrap_or_else(|| raw.get().into());
-            (!text.is_empty()).then_some(text)
-        };
-        let index = self
-            .index
-            .and_then(|index| index.get().trim_matches('"').parse().ok());
-        let function = self.function.unwrap_or(FunctionShape {
-            name: None,
-            arguments: None,
-        });
-        CallDelta {
-            index,
-            id: text(self.id),
-            name: text(function.name),
-            arguments: function
-                .arguments
-                .map(|arguments| Raw::of(document, arguments)),
-            extra: self
-                .rest
-                .into_iter()
-                .map(|(key, value)| (shared(document, &key), Raw::of(document, value)))
-                .collect(),
-        }
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for CallShape<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Walk;
-        impl<'de> Visitor<'de> for Walk {
-            type Value = CallShape<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a tool call object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut call = CallShape::default();
-                while let Some(Key(key)) = map.next_key()? {
-                    match key.as_ref() {
-                        "index" => call.index = map.next_value()?,
-                        "id" => call.id = map.next_value()?,
-                        "type" => drop(map.next_value::<IgnoredAny>()?),
-                        "function" => call.function = map.next_value()?,
-                        _ => call.rest.extend(
-                            map.next_value::<Option<&RawValue>>()?
-                                .map(|value| (key, value)),
-                        ),
-                    }
-                }
-                Ok(call)
-            }
-        }
-        deserializer.deserialize_map(Walk)
     }
 }

@@ -34,6 +34,10 @@ pub struct Delta {
     /// `service_tier`, a JSON string.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<Raw>,
+    /// It says the whole answer once more: of its text, each of its fields and its calls, only
+    /// what no piece before it has said anything of is new.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub restates: bool,
 }
 
 impl Delta {

@@ -47,6 +47,15 @@ impl Fields {
         }
     }
 
+    /// Whether anything stands under a key.
+    pub fn says(&self, key: &str) -> bool {
+        let piece = self.0.iter().find(|(name, _)| name == key);
+        piece.is_some_and(|(_, piece)| match piece {
+            Piece::Array(inner) | Piece::Text(inner) => !inner.is_empty(),
+            Piece::Value(_) => true,
+        })
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
