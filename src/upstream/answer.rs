@@ -327,17 +327,16 @@ impl Answer {
     /// asked too often.
     fn in_plain_words(&self, text: &str) -> Option<Failure> {
         let content_type = self.head.content_type.as_deref().unwrap_or("");
-        let plain =
-            content_type.starts_with("text/plain") && !text.is_empty() && !text.starts_with('<');
-        let message = match self.head.status {
-            _ if plain => excerpt(text),
-            401 | 403 => "the upstream refuses the credentials".to_owned(),
-            429 => "the upstream limits the rate of requests".to_owned(),
+        let page = content_type.contains("html");
+        Some(match self.head.status {
+            // Whatever the content type says: words about the caller's input are the caller's.
+            400 | 413 | 422 if !page && is_plain(text) => Failure::of_text(text),
+            _ if content_type.starts_with("text/plain") && is_plain(text) => {
+                Failure::of_text(&excerpt(text))
+            }
+            401 | 403 => Failure::of_text("the upstream refuses the credentials"),
+            429 => Failure::of_text("the upstream limits the rate of requests"),
             _ => return None,
-        };
-        Some(Failure {
-            message,
-            ..Failure::default()
         })
     }
 
@@ -358,6 +357,13 @@ async fn read(reads: &mut Reads, silence: &mut Silence) -> Option<Option<Result<
         read = reads.next() => Some(read),
         () = silence.over() => None,
     }
+}
+
+/// Whether a text is words: no page, no JSON that was cut, and no bytes of another kind.
+fn is_plain(text: &str) -> bool {
+    let unreadable =
+        |c: char| c == char::REPLACEMENT_CHARACTER || c.is_control() && !c.is_whitespace();
+    !text.is_empty() && !text.starts_with(['<', '{', '[', '"']) && !text.contains(unreadable)
 }
 
 /// Where the first byte stands that is no white space and no part of a byte-order mark.

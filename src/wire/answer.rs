@@ -128,7 +128,8 @@ struct Choice<'a> {
 impl Top<'_> {
     /// The error that stands where an answer should, whatever envelope it is in.
     fn failure(&self, text: &str) -> Option<Failure> {
-        let names_one = |error: &RawValue| !matches!(error.get(), "\"\"" | "{}" | "false");
+        let names_one =
+            |error: &RawValue| !matches!(error.get(), "\"\"" | "{}" | "[]" | "false" | "0");
         if self.error.is_some_and(names_one)
             || self
                 .object

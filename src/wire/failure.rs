@@ -1,6 +1,6 @@
 //! The error an upstream reports, whatever envelope its family uses.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// An upstream's error in OpenAI's terms.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -19,40 +19,57 @@ pub struct Failure {
 
 /// Longest message that is passed on, in characters.
 const MESSAGE_CHARS: usize = 2000;
+/// Longest excerpt of an error that has no message, in characters.
+const EXCERPT_CHARS: usize = 300;
 
-/// Reads an error body: OpenAI's envelope, a bare string in it, the flat forms of other servers,
-/// or one of these in an array. `None` if nothing in it reads as a message.
+/// Where the text of an error stands, the likeliest place first.
+const TEXTS: [&str; 16] = [
+    "message",
+    "detail",
+    "msg",
+    "error",
+    "errors",
+    "error_message",
+    "error_msg",
+    "errorMessage",
+    "Message",
+    "fault",
+    "faultstring",
+    "base_resp",
+    "status_msg",
+    "reason",
+    "description",
+    "title",
+];
+
+impl Failure {
+    /// An error of which only the text is known.
+    pub fn of_text(text: &str) -> Failure {
+        Failure {
+            message: cut(text, MESSAGE_CHARS),
+            ..Failure::default()
+        }
+    }
+}
+
+/// Reads an error body, whatever its shape. What has no text speaks for itself, as JSON; `None` if
+/// there is nothing to be read.
 pub fn failure(text: &str) -> Option<Failure> {
     from(&serde_json::from_str(text).ok()?)
 }
 
 fn from(body: &Value) -> Option<Failure> {
-    match body {
-        Value::Array(elements) => elements
-            .first()
-            .and_then(|first| if first.is_array() { None } else { from(first) }),
-        Value::Object(top) => match top.get("error") {
-            Some(Value::Object(error)) => flat(error).or_else(|| flat(top)),
-            Some(Value::String(message)) => Some(Failure {
-                message: cut(message),
-                ..flat(top).unwrap_or_default()
-            }),
-            _ => flat(top),
-        },
-        _ => None,
-    }
-}
-
-fn flat(fields: &serde_json::Map<String, Value>) -> Option<Failure> {
-    let text = |key: &str| match fields.get(key)? {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
+    let message = said(body).or_else(|| excerpt(body))?;
+    let top = object(body);
+    let places = [top.and_then(inner), top];
+    let text = |key: &str| {
+        let mut places = places.iter().flatten();
+        places.find_map(|fields| match fields.get(key)? {
+            Value::String(text) if !text.is_empty() => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        })
     };
-    let message = text("message")
-        .or_else(|| text("detail"))
-        .or_else(|| text("msg"))
-        .or_else(|| details(fields.get("detail")?))?;
     let code = text("code").or_else(|| text("error_code"));
     let numbers = [code.clone(), text("status"), text("status_code")];
     let status = numbers
@@ -60,29 +77,66 @@ fn flat(fields: &serde_json::Map<String, Value>) -> Option<Failure> {
         .flatten()
         .filter_map(|number| number.parse().ok())
         .find(|status| (400..600).contains(status));
-    let named = |text: &String| text.parse::<u16>().is_err();
-    let kind = text("type").or_else(|| text("status")).filter(named);
+    let named = |text: &String| text.parse::<u16>().is_err() && text != "error";
+    let kind = text("type").filter(named);
     Some(Failure {
-        message: cut(&message),
-        kind,
+        message: cut(&message, MESSAGE_CHARS),
+        kind: kind.or_else(|| text("status").filter(named)),
         param: text("param"),
         code,
         status,
     })
 }
 
-/// The messages of a list of validation errors, as FastAPI servers send them.
-fn details(detail: &Value) -> Option<String> {
-    let messages: Vec<&str> = detail
-        .as_array()?
-        .iter()
-        .filter_map(|entry| entry.get("msg")?.as_str())
-        .collect();
-    (!messages.is_empty()).then(|| messages.join("; "))
+/// The object that stands under the name of an error.
+fn inner(top: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    let names = ["error", "errors", "detail", "base_resp"];
+    names.iter().find_map(|name| object(top.get(*name)?))
 }
 
-fn cut(message: &str) -> String {
-    message.chars().take(MESSAGE_CHARS).collect()
+/// An object, or the first of a list.
+fn object(value: &Value) -> Option<&Map<String, Value>> {
+    match value {
+        Value::Array(elements) => elements.first()?.as_object(),
+        other => other.as_object(),
+    }
+}
+
+/// The text of an error, however deep it stands; those of several one after the other.
+fn said(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim())
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned),
+        Value::Array(elements) => {
+            let texts: Vec<String> = elements.iter().filter_map(said).collect();
+            (!texts.is_empty()).then(|| texts.join("; "))
+        }
+        Value::Object(fields) => {
+            let inner = fields.get("error").filter(|error| !error.is_string());
+            inner
+                .and_then(said)
+                .or_else(|| TEXTS.iter().find_map(|key| said(fields.get(*key)?)))
+        }
+        _ => None,
+    }
+}
+
+/// An error without a text, as JSON.
+fn excerpt(value: &Value) -> Option<String> {
+    let says = match value {
+        Value::Array(elements) => !elements.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        _ => false,
+    };
+    says.then(|| cut(&value.to_string(), EXCERPT_CHARS))
+}
+
+fn cut(message: &str, chars: usize) -> String {
+    match message.char_indices().nth(chars) {
+        None => message.to_owned(),
+        Some((end, _)) => format!("{}...", &message[..end]),
+    }
 }
 
 #[cfg(test)]
@@ -136,7 +190,117 @@ mod tests {
                 "{text}"
             );
         }
-        assert_eq!(failure("{\"choices\":[]}"), None);
-        assert_eq!(failure("<html>"), None);
+        for text in [
+            "",
+            "<html>",
+            "{}",
+            "[]",
+            "null",
+            "7",
+            "\"\"",
+            r#"{"error":"m"#,
+        ] {
+            assert_eq!(failure(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_text_is_found_wherever_it_stands() {
+        for (text, message, code, status) in [
+            (
+                r#"{"error":{"message":{"detail":"m"},"code":7}}"#,
+                "m",
+                Some("7"),
+                None,
+            ),
+            (
+                r#"{"error":{"message":["a",{"msg":"b"}]}}"#,
+                "a; b",
+                None,
+                None,
+            ),
+            (
+                r#"{"errors":[{"message":"a","code":7003},{"message":"b"}],"success":false}"#,
+                "a; b",
+                Some("7003"),
+                None,
+            ),
+            (r#"{"errors":"m"}"#, "m", None, None),
+            (
+                r#"{"detail":{"message":"m","code":"c"}}"#,
+                "m",
+                Some("c"),
+                None,
+            ),
+            (r#"{"error":"m","code":422}"#, "m", Some("422"), Some(422)),
+            (
+                r#"{"error":"Bad Request","message":"m","status":400}"#,
+                "m",
+                None,
+                Some(400),
+            ),
+            (
+                r#"{"error":{"message":"m"},"message":"outer","status":429}"#,
+                "m",
+                None,
+                Some(429),
+            ),
+            (
+                r#"{"object":"error","message":{"detail":[{"msg":"m","loc":["body"]}]},"code":null}"#,
+                "m",
+                None,
+                None,
+            ),
+            (r#"[{"error":{"message":"m"}}]"#, "m", None, None),
+            (r#"[[{"error":"m"}]]"#, "m", None, None),
+            (r#"["m"]"#, "m", None, None),
+            (r#""m""#, "m", None, None),
+            (
+                r#"{"fault":{"faultstring":"m","detail":{"errorcode":"x"}}}"#,
+                "m",
+                None,
+                None,
+            ),
+            (
+                r#"{"base_resp":{"status_code":1002,"status_msg":"m"}}"#,
+                "m",
+                None,
+                None,
+            ),
+            (
+                r#"{"type":"about:blank","title":"m","status":413}"#,
+                "m",
+                None,
+                Some(413),
+            ),
+            (
+                r#"{"error":{"message":{"nested":"x"},"code":7}}"#,
+                r#"{"error":{"message":{"nested":"x"},"code":7}}"#,
+                Some("7"),
+                None,
+            ),
+            (r#"{ "what": [1] }"#, r#"{"what":[1]}"#, None, None),
+        ] {
+            let failure = failure(text).unwrap();
+            let found = (
+                failure.message.as_str(),
+                failure.code.as_deref(),
+                failure.status,
+            );
+            assert_eq!(found, (message, code, status), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_error_is_passed_on_whole_however_long_it_is() {
+        let long = "\u{e9}".repeat(MESSAGE_CHARS + 1);
+        let bodies = [
+            format!(r#"{{"error":"{long}"}}"#),
+            format!(r#"{{"what":["{long}"]}}"#),
+        ];
+        for (body, most) in bodies.iter().zip([MESSAGE_CHARS, EXCERPT_CHARS]) {
+            let message = failure(body).unwrap().message;
+            assert_eq!(message.chars().count(), most + "...".len());
+        }
     }
 }
