@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -9,6 +10,7 @@ use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, Sleep};
 
 use super::error::{Error, Phase};
+use crate::private::Private;
 use crate::wire::answer::{self, Failure, Part};
 use crate::wire::refusal::excerpt;
 use crate::wire::{Delta, sse};
@@ -26,8 +28,8 @@ const LINGER: Duration = Duration::from_secs(1);
 /// The bytes of an answer as they arrive.
 pub type Reads = Pin<Box<dyn Stream<Item = Result<Bytes, Error>>>>;
 
-/// What came before the bytes of an answer.
-#[derive(Clone, Debug, Default)]
+/// What came before the bytes of an answer, and what is known of its upstream.
+#[derive(Clone, Default)]
 pub struct Head {
     /// The HTTP status.
     pub status: u16,
@@ -37,6 +39,8 @@ pub struct Head {
     pub retry_after: Option<String>,
     /// The request bore the caller's own authorization.
     pub with_callers_authorization: bool,
+    /// What must not show in an error: the key and the address.
+    pub(crate) private: Arc<Private>,
 }
 
 /// How long an upstream may be silent.
@@ -288,9 +292,22 @@ impl Answer {
     /// An error in the body of a 200. The status that it names, if any, is what the upstream
     /// would have answered with.
     fn failed(&self, failure: Failure) -> Error {
+        self.refused(failure.status.unwrap_or(502), true, failure)
+    }
+
+    fn refused(&self, status: u16, in_body: bool, mut failure: Failure) -> Error {
+        let texts = [
+            Some(&mut failure.message),
+            failure.param.as_mut(),
+            failure.code.as_mut(),
+            failure.kind.as_mut(),
+        ];
+        for text in texts.into_iter().flatten() {
+            *text = self.head.private.failure(std::mem::take(text));
+        }
         Error::Refused {
-            in_body: true,
-            status: failure.status.unwrap_or(502),
+            in_body,
+            status,
             failure: Box::new(failure),
             retry_after: self.head.retry_after.clone(),
             with_callers_authorization: self.head.with_callers_authorization,
@@ -311,13 +328,7 @@ impl Answer {
         let text = text.trim_start_matches('\u{feff}').trim();
         let failure = answer::failure(text).or_else(|| self.in_plain_words(text));
         match failure {
-            Some(failure) => Error::Refused {
-                in_body: false,
-                status: self.head.status,
-                failure: Box::new(failure),
-                retry_after: self.head.retry_after,
-                with_callers_authorization: self.head.with_callers_authorization,
-            },
+            Some(failure) => self.refused(self.head.status, false, failure),
             None if text.is_empty() => self.not_an_answer("an empty body"),
             None => self.not_an_answer("a body that is no error of its API"),
         }

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::harness::caller::Caller;
 use crate::harness::case::request;
 use crate::harness::gateway::{Setup, UPSTREAM_KEY};
-use crate::harness::script::Answer;
+use crate::harness::script::{Answer, Step, delta, done, event, says};
 use crate::harness::upstream::{Upstream, nobody};
 
 fn refusal(status: u16) -> Answer {
@@ -82,6 +82,39 @@ async fn no_address_key_or_header_in_any_message() {
                 "http://",
             ] {
                 assert!(!text.contains(secret), "{status}: {secret} is in {text}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_quotes_its_key_or_address_is_not_quoted() {
+    let upstream = Upstream::start().await;
+    let gateway = Setup::with_upstream(&upstream.base_url()).start().await;
+    let caller = Caller::of(&gateway);
+    let message = format!(
+        "{UPSTREAM_KEY} may not use {} that way",
+        upstream.base_url()
+    );
+    for code in [400, 429, 500] {
+        let error =
+            json!({"error": {"message": message, "param": upstream.authority(), "code": code}});
+        let behind = |first: Step| Answer::stream(vec![first, event(&error), done()]);
+        for answer in [
+            Answer::json(code, &error),
+            Answer::body(code, "text/plain", message.clone()),
+            Answer::json(200, &error),
+            behind(event(&delta(&json!({"role": "assistant"})))),
+            behind(event(&says("It is"))),
+        ] {
+            upstream.play([answer]);
+            for streamed in [false, true] {
+                let reply = caller.ask(&request(streamed)).await;
+                let text = reply.text();
+                assert!(text.contains("that way"), "{code}: {text}");
+                for secret in [&upstream.authority(), UPSTREAM_KEY] {
+                    assert!(!text.contains(secret), "{code}: {secret} is in {text}");
+                }
             }
         }
     }

@@ -43,7 +43,7 @@ struct Endpoint {
     auth: Auth,
     timeouts: Timeouts,
     /// What must not show in an error: the key and the address.
-    private: Private,
+    private: Arc<Private>,
 }
 
 impl HttpUpstream {
@@ -61,7 +61,7 @@ impl HttpUpstream {
             headers,
             auth: settings.auth,
             timeouts: settings.timeouts.clone(),
-            private: private(settings, &uri),
+            private: Arc::new(private(settings, &uri)),
         })))
     }
 }
@@ -99,24 +99,9 @@ impl Endpoint {
             content_type: header(CONTENT_TYPE),
             retry_after: header(RETRY_AFTER),
             with_callers_authorization,
+            private: Arc::clone(&self.private),
         };
         Answer::begin(head, reads, silence).await
-    }
-
-    /// Takes what is private out of an upstream's own words.
-    fn redacted(&self, mut error: Error) -> Error {
-        if let Error::Refused { failure, .. } = &mut error {
-            let texts = [
-                Some(&mut failure.message),
-                failure.param.as_mut(),
-                failure.code.as_mut(),
-                failure.kind.as_mut(),
-            ];
-            for text in texts.into_iter().flatten() {
-                *text = self.private.failure(std::mem::take(text));
-            }
-        }
-        error
     }
 }
 
@@ -127,12 +112,7 @@ impl Upstream for HttpUpstream {
 
     fn ask(&self, request: Request) -> Asked {
         let endpoint = Arc::clone(&self.0);
-        Box::pin(async move {
-            endpoint
-                .send(request)
-                .await
-                .map_err(|error| endpoint.redacted(error))
-        })
+        Box::pin(async move { endpoint.send(request).await })
     }
 }
 
