@@ -16,6 +16,7 @@ use super::delta::{Claim, Delta};
 use super::raw::{Kind, Raw, says};
 use super::usage::Usage;
 
+use super::failure::in_place_of_choices;
 pub use super::failure::{Failure, failure};
 
 /// One message of an upstream.
@@ -66,6 +67,9 @@ pub fn event(data: Bytes) -> Result<Part, Malformed> {
     if text.is_empty() {
         return Ok(Part::Nothing);
     }
+    if text.starts_with('[') {
+        return in_list(text);
+    }
     let top: Top<'_> = serde_json::from_str(text)?;
     if let Some(failure) = top.failure(text) {
         return Ok(Part::Failed(failure));
@@ -73,12 +77,17 @@ pub fn event(data: Bytes) -> Result<Part, Malformed> {
     top.chunk(&document)
 }
 
+/// A list is no answer: some servers put their errors in one.
+fn in_list(text: &str) -> Result<Part, Malformed> {
+    failure(text).map(Part::Failed).ok_or(Malformed::NoChoices)
+}
+
 /// Reads a whole answer.
 pub fn whole(body: Bytes) -> Result<Part, Malformed> {
     let document = ByteString::try_from(body).map_err(|_| Malformed::NotText)?;
     let text = document.trim_start_matches('\u{feff}').trim();
     if text.starts_with('[') {
-        return failure(text).map(Part::Failed).ok_or(Malformed::NoChoices);
+        return in_list(text);
     }
     let top: Top<'_> = serde_json::from_str(text)?;
     if let Some(failure) = top.failure(text) {
@@ -105,8 +114,9 @@ struct Top<'a> {
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
     object: Option<&'a RawValue>,
+    /// Where one family reports how a request went.
     #[serde(borrow, default)]
-    message: Option<&'a RawValue>,
+    base_resp: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -146,9 +156,13 @@ impl Top<'_> {
         if let Some(error) = of_choice.filter(|error| names_one(error)) {
             return failure(&format!("{{\"error\":{}}}", error.get()));
         }
-        // Data with a message of its own and nothing of an answer: some servers fail that way.
-        let empty = self.choices.0.is_none() && self.usage.is_none() && self.message.is_some();
-        if empty { failure(text) } else { None }
+        // A closing chunk with usage is read once only, unless it may be an error after all.
+        let may_be_one = self.usage.is_none() || self.base_resp.is_some();
+        if self.choices.0.is_none() && may_be_one {
+            in_place_of_choices(text)
+        } else {
+            None
+        }
     }
 
     fn chunk(mut self, document: &ByteString) -> Result<Part, Malformed> {

@@ -1,6 +1,10 @@
 //! The error an upstream reports, whatever envelope its family uses.
 
+mod report;
+
 use serde_json::{Map, Value};
+
+pub(super) use report::in_place_of_choices;
 
 /// An upstream's error in OpenAI's terms.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -22,8 +26,8 @@ const MESSAGE_CHARS: usize = 2000;
 /// Longest excerpt of an error that has no message, in characters.
 const EXCERPT_CHARS: usize = 300;
 
-/// Where the text of an error stands, the likeliest place first.
-const TEXTS: [&str; 16] = [
+/// Where the text of an error stands, the likeliest place first. Only errors have these.
+const WORDS: [&str; 10] = [
     "message",
     "detail",
     "msg",
@@ -34,12 +38,16 @@ const TEXTS: [&str; 16] = [
     "errorMessage",
     "Message",
     "fault",
-    "faultstring",
+];
+/// Further places, of what is known to be an error.
+const TEXTS: [&str; 7] = [
     "base_resp",
     "status_msg",
+    "faultstring",
     "reason",
     "description",
     "title",
+    "text",
 ];
 
 impl Failure {
@@ -112,14 +120,17 @@ fn said(value: &Value) -> Option<String> {
             let texts: Vec<String> = elements.iter().filter_map(said).collect();
             (!texts.is_empty()).then(|| texts.join("; "))
         }
-        Value::Object(fields) => {
-            let inner = fields.get("error").filter(|error| !error.is_string());
-            inner
-                .and_then(said)
-                .or_else(|| TEXTS.iter().find_map(|key| said(fields.get(*key)?)))
-        }
+        Value::Object(fields) => said_by(fields),
         _ => None,
     }
+}
+
+fn said_by(fields: &Map<String, Value>) -> Option<String> {
+    let inner = fields.get("error").filter(|error| !error.is_string());
+    inner.and_then(said).or_else(|| {
+        let mut places = WORDS.iter().chain(&TEXTS);
+        places.find_map(|key| said(fields.get(*key)?))
+    })
 }
 
 /// An error without a text, as JSON.
@@ -204,83 +215,92 @@ mod tests {
         }
     }
 
+    /// Bodies, and the message, code and status in them.
+    type Shape = (
+        &'static str,
+        &'static str,
+        Option<&'static str>,
+        Option<u16>,
+    );
+    const SHAPES: &[Shape] = &[
+        (
+            r#"{"error":{"message":{"detail":"m"},"code":7}}"#,
+            "m",
+            Some("7"),
+            None,
+        ),
+        (
+            r#"{"error":{"message":["a",{"msg":"b"}]}}"#,
+            "a; b",
+            None,
+            None,
+        ),
+        (
+            r#"{"errors":[{"message":"a","code":7003},{"message":"b"}],"success":false}"#,
+            "a; b",
+            Some("7003"),
+            None,
+        ),
+        (r#"{"errors":"m"}"#, "m", None, None),
+        (
+            r#"{"detail":{"message":"m","code":"c"}}"#,
+            "m",
+            Some("c"),
+            None,
+        ),
+        (r#"{"error":"m","code":422}"#, "m", Some("422"), Some(422)),
+        (
+            r#"{"error":"Bad Request","message":"m","status":400}"#,
+            "m",
+            None,
+            Some(400),
+        ),
+        (
+            r#"{"error":{"message":"m"},"message":"outer","status":429}"#,
+            "m",
+            None,
+            Some(429),
+        ),
+        (
+            r#"{"object":"error","message":{"detail":[{"msg":"m","loc":["body"]}]},"code":null}"#,
+            "m",
+            None,
+            None,
+        ),
+        (r#"[{"error":{"message":"m"}}]"#, "m", None, None),
+        (r#"[[{"error":"m"}]]"#, "m", None, None),
+        (r#"["m"]"#, "m", None, None),
+        (r#""m""#, "m", None, None),
+        (
+            r#"{"fault":{"faultstring":"m","detail":{"errorcode":"x"}}}"#,
+            "m",
+            None,
+            None,
+        ),
+        (
+            r#"{"base_resp":{"status_code":1002,"status_msg":"m"}}"#,
+            "m",
+            None,
+            None,
+        ),
+        (
+            r#"{"type":"about:blank","title":"m","status":413}"#,
+            "m",
+            None,
+            Some(413),
+        ),
+        (
+            r#"{"error":{"message":{"nested":"x"},"code":7}}"#,
+            r#"{"error":{"message":{"nested":"x"},"code":7}}"#,
+            Some("7"),
+            None,
+        ),
+        (r#"{ "what": [1] }"#, r#"{"what":[1]}"#, None, None),
+    ];
+
     #[test]
     fn the_text_is_found_wherever_it_stands() {
-        for (text, message, code, status) in [
-            (
-                r#"{"error":{"message":{"detail":"m"},"code":7}}"#,
-                "m",
-                Some("7"),
-                None,
-            ),
-            (
-                r#"{"error":{"message":["a",{"msg":"b"}]}}"#,
-                "a; b",
-                None,
-                None,
-            ),
-            (
-                r#"{"errors":[{"message":"a","code":7003},{"message":"b"}],"success":false}"#,
-                "a; b",
-                Some("7003"),
-                None,
-            ),
-            (r#"{"errors":"m"}"#, "m", None, None),
-            (
-                r#"{"detail":{"message":"m","code":"c"}}"#,
-                "m",
-                Some("c"),
-                None,
-            ),
-            (r#"{"error":"m","code":422}"#, "m", Some("422"), Some(422)),
-            (
-                r#"{"error":"Bad Request","message":"m","status":400}"#,
-                "m",
-                None,
-                Some(400),
-            ),
-            (
-                r#"{"error":{"message":"m"},"message":"outer","status":429}"#,
-                "m",
-                None,
-                Some(429),
-            ),
-            (
-                r#"{"object":"error","message":{"detail":[{"msg":"m","loc":["body"]}]},"code":null}"#,
-                "m",
-                None,
-                None,
-            ),
-            (r#"[{"error":{"message":"m"}}]"#, "m", None, None),
-            (r#"[[{"error":"m"}]]"#, "m", None, None),
-            (r#"["m"]"#, "m", None, None),
-            (r#""m""#, "m", None, None),
-            (
-                r#"{"fault":{"faultstring":"m","detail":{"errorcode":"x"}}}"#,
-                "m",
-                None,
-                None,
-            ),
-            (
-                r#"{"base_resp":{"status_code":1002,"status_msg":"m"}}"#,
-                "m",
-                None,
-                None,
-            ),
-            (
-                r#"{"type":"about:blank","title":"m","status":413}"#,
-                "m",
-                None,
-                Some(413),
-            ),
-            (
-                r#"{"error":{"message":{"nested":"x"},"code":7}}"#,
-                r#"{"error":{"message":{"nested":"x"},"code":7}}"#,
-                Some("7"),
-                None,
-            ),
-            (r#"{ "what": [1] }"#, r#"{"what":[1]}"#, None, None),
-        ] {
+        for &(text, message, code, status) in SHAPES {
             let failure = failure(text).unwrap();
             let found = (
                 failure.message.as_str(),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{call, calling, closes, kb, messages, says, setup};
 use crate::harness::caller::Caller;
 use crate::harness::case::request;
-use crate::harness::script::Answer;
+use crate::harness::script::{Answer, delta, done, event};
 use crate::harness::service::result;
 use crate::harness::upstream::Upstream;
 
@@ -49,4 +49,28 @@ async fn a_hidden_round_is_not_run_again_when_the_next_fails() {
         asked[..3],
         "the rest of the turn stays with the spare"
     );
+}
+
+#[tokio::test]
+async fn a_call_in_front_of_an_error_is_not_run() {
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let gateway = setup(&upstream, &service).start().await;
+    let save = calling(None, &[call("s1", "save", "{\"q\":1}")]);
+    for error in [
+        json!({"detail": "busy"}),
+        json!({"errors": [{"message": "busy"}]}),
+        json!({"choices": [], "base_resp": {"status_code": 1002, "status_msg": "busy"}}),
+    ] {
+        upstream.play([Answer::stream(vec![
+            event(&delta(&save)),
+            event(&error),
+            done(),
+        ])]);
+        for streamed in [false, true] {
+            let reply = Caller::of(&gateway).ask(&request(streamed)).await;
+            let folded = reply.folded();
+            assert_eq!(folded["error"]["code"], "upstream_error", "{folded}");
+            assert_eq!(service.calls("save"), 0, "{error}");
+        }
+    }
 }
