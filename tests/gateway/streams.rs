@@ -1,10 +1,11 @@
 //! Streams as they are on the wire: each token at once, the headers that keep proxies from
 //! buffering, nothing but data lines and comments (S1).
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::caller::Caller;
 use crate::harness::case::request;
+use crate::harness::fold::{Calls, fold};
 use crate::harness::gateway::Setup;
 use crate::harness::script::{Answer, Gate, Step, delta, done, event, finish, says};
 use crate::harness::sse::Event;
@@ -143,4 +144,75 @@ async fn many_streams_at_once_do_not_mix() {
         ids.insert(folded["id"].to_string());
     }
     assert_eq!(ids.len(), 40, "each answer has an id of its own");
+}
+
+#[tokio::test]
+async fn an_error_before_the_first_word_has_its_own_status() {
+    let upstream = Upstream::start().await;
+    let gateway = Setup::with_upstream(&upstream.base_url()).start().await;
+    let error = event(&json!({"error": {"message": "slow down", "code": 429}}));
+    let call = json!({"index": 0, "id": "call_w1", "type": "function",
+        "function": {"name": "get_weather", "arguments": "{\"city\":\"Lisbon\"}"}});
+    let begun = |delta_of: Value| event(&delta(&delta_of));
+    for before in [
+        vec![begun(json!({"role": "assistant"}))],
+        vec![begun(json!({"role": "assistant", "content": ""}))],
+        vec![
+            begun(json!({"role": "assistant", "content": null, "reasoning_content": null})),
+            begun(json!({"content": ""})),
+        ],
+        vec![begun(
+            json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        )],
+        vec![event(&json!({"choices": [], "usage": {"total_tokens": 1}}))],
+    ] {
+        let steps = [before, vec![error.clone()]].concat();
+        upstream.play([Answer::stream(steps).header("retry-after", "7")]);
+        let reply = Caller::of(&gateway).ask(&request(true)).await;
+        assert_eq!(reply.status, 429, "{}", reply.text());
+        assert_eq!(reply.header("retry-after"), "7");
+        reply.folded();
+    }
+}
+
+#[tokio::test]
+async fn an_error_behind_a_word_is_an_event() {
+    let upstream = Upstream::start().await;
+    let setup = Setup::with_upstream(&upstream.base_url()).agent(r#"arguments = "pass""#);
+    let gateway = setup.start().await;
+    let error = event(&json!({"error": {"message": "slow down", "code": 429}}));
+    let call = json!({"index": 0, "id": "call_w1", "type": "function",
+        "function": {"name": "get_weather", "arguments": "{\"ci"}});
+    for said in [
+        json!({"content": "It"}),
+        json!({"content": "", "reasoning_content": "Clouds"}),
+        json!({"tool_calls": [call]}),
+    ] {
+        upstream.play([Answer::stream(vec![event(&delta(&said)), error.clone()])]);
+        let reply = Caller::of(&gateway).ask(&request(true)).await;
+        assert_eq!(reply.status, 200, "{said}");
+        let folded = fold(&reply, Calls::Forwarded).expect("an answer that broke off");
+        assert!(folded["error"]["message"].is_string(), "{folded}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_behind_a_round_of_repairs_has_its_own_status() {
+    let misfit = json!({"role": "assistant", "content": null, "tool_calls": [{"index": 0, "id": "call_w1",
+        "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}]});
+    let refusal = Answer::json(429, &json!({"error": {"message": "slow down"}}));
+    let upstream = Upstream::playing([
+        Answer::stream(vec![
+            event(&delta(&misfit)),
+            event(&finish("tool_calls")),
+            done(),
+        ]),
+        refusal.header("retry-after", "9"),
+    ])
+    .await;
+    let gateway = Setup::with_upstream(&upstream.base_url()).start().await;
+    let reply = Caller::of(&gateway).ask(&request(true)).await;
+    assert_eq!(upstream.requests().len(), 2);
+    assert_eq!(reply.status, 429, "{}", reply.text());
+    assert_eq!(reply.header("retry-after"), "9");
 }

@@ -29,6 +29,27 @@ struct Events {
     silence: Pin<Box<Sleep>>,
 }
 
+/// Waits for the first thing that is said; without it, if there is none for so long that the
+/// stream has to be kept alive. Before it stands that the answer has opened, if it has: by itself
+/// that says nothing, so that an error behind it is still an HTTP error (contract S3).
+async fn first(
+    drive: &mut Drive,
+    silence: &mut Pin<Box<Sleep>>,
+) -> Result<[Option<Event>; 2], Failure> {
+    let mut opened = None;
+    loop {
+        let event = tokio::select! {
+            biased;
+            event = drive.next() => event?,
+            () = silence.as_mut() => return Ok([opened, None]),
+        };
+        if !matches!(event, Event::Say(Say::Opened { .. })) {
+            return Ok([opened, Some(event)]);
+        }
+        opened = Some(event);
+    }
+}
+
 /// Waits for the first thing that is said, then answers with a stream.
 pub(super) async fn respond(
     mut drive: Box<Drive>,
@@ -37,10 +58,12 @@ pub(super) async fn respond(
     chunked: bool,
 ) -> HttpResponse {
     let mut silence = Box::pin(tokio::time::sleep(KEEP_ALIVE_AFTER));
-    let first = tokio::select! {
-        biased;
-        first = drive.next() => Some(first),
-        () = &mut silence => None,
+    let first = match first(&mut drive, &mut silence).await {
+        Ok(first) => first,
+        Err(failure) => {
+            exchange.driven(&drive);
+            return refuse(&failure, &drive, exchange);
+        }
     };
     let mut response = HttpResponse::Ok();
     response
@@ -48,38 +71,30 @@ pub(super) async fn respond(
         .insert_header((header::CACHE_CONTROL, "no-cache"))
         .insert_header(("x-accel-buffering", "no"))
         .insert_header(exchange.id_header());
-    let mut events = match first {
-        Some(Err(failure)) => {
-            exchange.driven(&drive);
-            return refuse(&failure, &drive, exchange);
-        }
-        first => {
-            if drive.mended().lost {
-                response.insert_header(LOST);
-            }
-            if first.iter().flatten().any(is_unrepaired) {
-                response.insert_header(UNREPAIRED);
-            }
-            let writer = ChunkWriter::new(&answer.heading());
-            let include_usage = answer.include_usage;
-            let ready = VecDeque::new();
-            let mut events = Box::new(Events {
-                drive,
-                writer,
-                exchange,
-                include_usage,
-                calls_sent: 0,
-                ready,
-                over: false,
-                silence,
-            });
-            match first {
-                Some(Ok(event)) => events.write(event),
-                _ => events.keep_alive(),
-            }
-            events
-        }
-    };
+    if drive.mended().lost {
+        response.insert_header(LOST);
+    }
+    if first.iter().flatten().any(is_unrepaired) {
+        response.insert_header(UNREPAIRED);
+    }
+    let mut events = Box::new(Events {
+        writer: ChunkWriter::new(&answer.heading()),
+        include_usage: answer.include_usage,
+        drive,
+        exchange,
+        calls_sent: 0,
+        ready: VecDeque::new(),
+        over: false,
+        silence,
+    });
+    let [opened, said] = first;
+    if let Some(opened) = opened {
+        events.write(opened);
+    }
+    match said {
+        Some(event) => events.write(event),
+        None => events.keep_alive(),
+    }
     events.rest();
     let mut response = response.streaming(stream::unfold(events, |mut events| async move {
         let bytes = events.next().await?;

@@ -77,3 +77,19 @@ async fn comments_keep_a_stream_alive_while_the_model_thinks() {
     let gateway = setup(&upstream, &service).start().await;
     assert_eq!(after_a_comment(&gateway, &gate).await, "One. Two.");
 }
+
+#[tokio::test]
+async fn comments_keep_a_stream_alive_that_has_only_opened() {
+    let gate = Gate::closed();
+    let steps = vec![
+        event(&delta(&json!({"role": "assistant", "content": ""}))),
+        Step::Wait(gate.clone()),
+        event(&delta(&json!({"content": "Dry."}))),
+        event(&finish("stop")),
+        done(),
+    ];
+    let upstream = Upstream::playing([Answer::stream(steps)]).await;
+    let service = kb().await;
+    let gateway = setup(&upstream, &service).start().await;
+    assert_eq!(after_a_comment(&gateway, &gate).await, "Dry.");
+}
