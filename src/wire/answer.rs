@@ -61,11 +61,10 @@ pub enum Malformed {
 pub fn event(data: Bytes) -> Result<Part, Malformed> {
     let document = ByteString::try_from(data).map_err(|_| Malformed::NotText)?;
     let text = document.trim();
-    if text == "[DONE]" {
-        return Ok(Part::Done);
-    }
-    if text.is_empty() {
-        return Ok(Part::Nothing);
+    if !text.starts_with('{')
+        && let Some(part) = aside(text)
+    {
+        return Ok(part);
     }
     if text.starts_with('[') {
         return in_list(text);
@@ -74,7 +73,24 @@ pub fn event(data: Bytes) -> Result<Part, Malformed> {
     if let Some(failure) = top.failure(text) {
         return Ok(Part::Failed(failure));
     }
+    if top.is_empty() {
+        return Ok(Part::Nothing);
+    }
     top.chunk(&document)
+}
+
+/// What servers put into data to keep a stream alive, in place of a comment.
+const PINGS: [&str; 4] = ["heartbeat", "keep-alive", "keepalive", "ping"];
+
+/// Data of a stream that is no JSON: its end, or nothing.
+fn aside(text: &str) -> Option<Part> {
+    let word = text.trim_matches('"').trim();
+    let is = |known: &str| word.eq_ignore_ascii_case(known);
+    if is("[DONE]") {
+        return Some(Part::Done);
+    }
+    let nothing = word.is_empty() || is("null") || text.starts_with(':');
+    (nothing || PINGS.into_iter().any(is)).then_some(Part::Nothing)
 }
 
 /// A list is no answer: some servers put their errors in one.
@@ -163,6 +179,14 @@ impl Top<'_> {
         } else {
             None
         }
+    }
+
+    /// Whether nothing in it is passed on or counted.
+    fn is_empty(&self) -> bool {
+        self.choices.0.is_none()
+            && self.usage.is_none()
+            && self.system_fingerprint.is_none()
+            && self.service_tier.is_none()
     }
 
     fn chunk(mut self, document: &ByteString) -> Result<Part, Malformed> {

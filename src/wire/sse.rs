@@ -2,11 +2,21 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
+use super::raw::is_object;
+
 /// Cuts a byte stream into the `data` of its events.
 ///
 /// Takes LF, CRLF and lone CR line ends, a byte-order mark at the start, comments, unknown
-/// fields, several `data` lines in one event, and JSON that some servers put on a bare line when
-/// they fail. An event that stands whole in one read leaves as a slice of it.
+/// fields, and several `data` lines in one event. Beyond the standard it takes what some servers
+/// write, and what would be an error otherwise:
+///
+/// - A line that begins with a brace is JSON without its `data:`, as servers write when they fail.
+/// - A line that begins as no field can goes on with the data above it: JSON over several lines
+///   behind one `data:`.
+/// - Behind a line of data that is a whole JSON object another one begins the next event: events
+///   with one line end between them.
+///
+/// An event that stands whole in one read leaves as a slice of it.
 #[derive(Debug)]
 pub struct Decoder {
     /// The beginning of a line that is not finished; it holds no line end.
@@ -112,10 +122,15 @@ impl Decoder {
             self.dispatch(event);
             return Ok(());
         }
-        let Some(value) = data_of(line) else {
-            return Ok(());
+        let (value, may_begin) = match kind(line) {
+            Line::Data(at) => (line.slice(at..), true),
+            Line::Bare if line[0] == b'{' => (line.clone(), true),
+            Line::Bare if self.data.is_some() => (line.clone(), false),
+            Line::Bare | Line::Other => return Ok(()),
         };
-        let value = line.slice(value..);
+        if may_begin {
+            self.end_whole(event);
+        }
         self.data = Some(match self.data.take() {
             None => Data::One(value),
             Some(Data::One(first)) => Data::Joined(append(BytesMut::from(&first[..]), &value)),
@@ -128,6 +143,16 @@ impl Decoder {
         }
     }
 
+    /// Gives away data of one line that is a whole object: nothing can follow it.
+    fn end_whole(&mut self, event: &mut dyn FnMut(Bytes)) {
+        let Some(Data::One(data)) = &self.data else {
+            return;
+        };
+        if std::str::from_utf8(data).is_ok_and(is_object) {
+            self.dispatch(event);
+        }
+    }
+
     fn dispatch(&mut self, event: &mut dyn FnMut(Bytes)) {
         match self.data.take() {
             None => {}
@@ -137,18 +162,25 @@ impl Decoder {
     }
 }
 
-/// Where the value of a `data` line begins; `None` for comments and other fields. No field's name
-/// begins with a brace: what does is JSON without its `data:`.
-fn data_of(line: &[u8]) -> Option<usize> {
-    if line.first() == Some(&b'{') {
-        return Some(0);
-    }
-    let rest = line.strip_prefix(b"data")?;
-    match rest {
-        [] => Some(line.len()),
-        [b':', b' ', ..] => Some(6),
-        [b':', ..] => Some(5),
-        _ => None,
+/// A line by its beginning.
+enum Line {
+    /// No field begins like that, and no comment: JSON without its `data:`.
+    Bare,
+    /// A field `data`; its value begins there.
+    Data(usize),
+    /// A comment or another field.
+    Other,
+}
+
+fn kind(line: &[u8]) -> Line {
+    match line.strip_prefix(b"data") {
+        Some([]) => Line::Data(line.len()),
+        Some([b':', b' ', ..]) => Line::Data(6),
+        Some([b':', ..]) => Line::Data(5),
+        Some(_) => Line::Other,
+        None if line[0].is_ascii_alphabetic() || line[0] == b':' => Line::Other,
+        None if line.trim_ascii().is_empty() => Line::Other,
+        None => Line::Bare,
     }
 }
 
@@ -194,6 +226,47 @@ mod tests {
         }
         let bytes: Vec<&[u8]> = STREAM.chunks(1).collect();
         assert_eq!(decode(&bytes), whole);
+    }
+
+    #[test]
+    fn what_the_standard_does_not_know_is_read_as_it_was_meant() {
+        for (stream, events) in [
+            // One line end between events.
+            (
+                "data: {\"a\":1}\ndata: {\"b\":{}}\ndata: [DONE]\n",
+                &["{\"a\":1}", "{\"b\":{}}", "[DONE]"][..],
+            ),
+            (
+                "data: {\"a\":1}\nid: 1\ndata:\ndata: x\n\n",
+                &["{\"a\":1}", "\nx"],
+            ),
+            ("{\"a\":1}\n{\"b\":2}\n", &["{\"a\":1}", "{\"b\":2}"]),
+            (
+                "data: {\"a\":1}\n{\"error\":\"x\"}\n",
+                &["{\"a\":1}", "{\"error\":\"x\"}"],
+            ),
+            // JSON over several lines, with and without their fields.
+            (
+                "data: {\ndata: \"a\": {}\ndata: }\n\n",
+                &["{\n\"a\": {}\n}"],
+            ),
+            (
+                "data: {\n  \"a\": [\n    {}\n  ]\n}\n\ndata: c\n\n",
+                &["{\n  \"a\": [\n    {}\n  ]\n}", "c"],
+            ),
+            ("data: [\n{\"a\":1}\n]\n\n", &["[\n{\"a\":1}\n]"]),
+            // Nothing to go on with.
+            ("  \"a\": 1\n}\n\ndata: c\n\n", &["c"]),
+            ("data: {\"a\":1}\n \t\ndata: c\n\n", &["{\"a\":1}", "c"]),
+            ("data: a\nunknown\n: comment\ndata: b\n\n", &["a\nb"]),
+            // What is garbage stays so.
+            ("data: {\"a\":1}\n}\n\n", &["{\"a\":1}\n}"]),
+            ("data: {\"a\":\n<html>\n\n", &["{\"a\":\n<html>"]),
+        ] {
+            assert_eq!(decode(&[stream.as_bytes()]), events, "{stream}");
+            let bytes: Vec<&[u8]> = stream.as_bytes().chunks(1).collect();
+            assert_eq!(decode(&bytes), events, "{stream}");
+        }
     }
 
     #[test]
