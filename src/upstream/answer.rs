@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
-use tokio::time::{Instant, Sleep};
 
 use super::error::{Error, Phase};
+use super::silence::Silence;
 use crate::private::Private;
 use crate::wire::answer::{self, Failure, Part};
 use crate::wire::refusal::excerpt;
@@ -43,53 +43,6 @@ pub struct Head {
     pub(crate) private: Arc<Private>,
 }
 
-/// How long an upstream may be silent.
-#[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// Until its head arrives, and from there (or for as long as `idle`) until the first piece.
-    pub first: Duration,
-    /// Between two pieces. Comments do not count: some servers keep a stalled stream alive.
-    pub idle: Duration,
-}
-
-/// The time that has passed since an upstream said something.
-pub struct Silence {
-    patience: Patience,
-    sleep: Pin<Box<Sleep>>,
-}
-
-impl Silence {
-    /// Begins to wait for the head of an answer.
-    pub fn begin(patience: Patience) -> Silence {
-        let sleep = Box::pin(tokio::time::sleep(patience.first));
-        Silence { patience, sleep }
-    }
-
-    /// Resolves when it has lasted too long.
-    pub async fn over(&mut self) {
-        self.sleep.as_mut().await;
-    }
-
-    /// The head has arrived: waits for the first piece.
-    fn head_came(&mut self) {
-        self.last(self.patience.first.max(self.patience.idle));
-    }
-
-    /// A piece has arrived: waits for the next.
-    fn piece_came(&mut self) {
-        self.last(self.patience.idle);
-    }
-
-    fn last(&mut self, time: Duration) {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the idle time-out of a connection is a matter of this place"
-        )]
-        let now = Instant::now();
-        self.sleep.as_mut().reset(now + time);
-    }
-}
-
 /// An answer under way.
 pub struct Answer {
     reads: Option<Reads>,
@@ -99,10 +52,7 @@ pub struct Answer {
     ready: VecDeque<Result<Delta, Error>>,
     /// The upstream said why it ended, or `[DONE]`: the end of the bytes is no accident.
     complete: bool,
-    /// Something of the answer has been said.
-    begun: bool,
-    /// Some of it was said in deltas: a message behind them says it once more.
-    in_deltas: bool,
+    said: Said,
     silence: Silence,
 }
 
@@ -111,6 +61,18 @@ enum Form {
     Events(Box<sse::Decoder>),
     Unknown,
     Whole(VecDeque<Bytes>, usize),
+}
+
+/// What has come of an answer.
+#[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+enum Said {
+    Nothing,
+    /// Pieces that say nothing of it.
+    Opening,
+    /// Something of it, in messages alone.
+    InMessages,
+    /// Something of it in deltas: a message behind them says it once more.
+    InDeltas,
 }
 
 impl Answer {
@@ -123,8 +85,7 @@ impl Answer {
             form: Form::Unknown,
             ready: VecDeque::new(),
             complete: false,
-            begun: false,
-            in_deltas: false,
+            said: Said::Nothing,
             silence,
         };
         if (200..300).contains(&answer.head.status) {
@@ -152,7 +113,7 @@ impl Answer {
                 }
                 Some(Some(Err(error))) => Err(error),
                 Some(None) => self.end(),
-                None if self.begun => Err(Error::TimedOut { phase: Phase::Idle }),
+                None if self.begun() => Err(Error::TimedOut { phase: Phase::Idle }),
                 None => Err(Error::TimedOut {
                     phase: Phase::FirstByte,
                 }),
@@ -162,6 +123,11 @@ impl Answer {
                 self.ready.push_back(Err(error));
             }
         }
+    }
+
+    /// Whether something of it has been said.
+    fn begun(&self) -> bool {
+        self.said > Said::Opening
     }
 
     fn take(&mut self, mut read: Bytes) -> Result<(), Error> {
@@ -199,11 +165,11 @@ impl Answer {
     fn events(&mut self, events: VecDeque<Bytes>) -> Result<(), Error> {
         for data in events {
             match answer::event(data) {
-                Ok(Part::Delta(delta)) => self.in_deltas |= self.piece(delta),
+                Ok(Part::Delta(delta)) => self.piece(delta, Said::InDeltas),
                 Ok(Part::Message { beside, message }) => self.message(beside, *message),
                 Ok(Part::Failed(failure)) => return Err(self.failed(failure)),
                 Ok(Part::Nothing) => {}
-                Ok(Part::Done) if !self.begun => {
+                Ok(Part::Done) if !self.begun() => {
                     return Err(self.not_an_answer("a stream that says nothing"));
                 }
                 Ok(Part::Done) => {
@@ -217,23 +183,27 @@ impl Answer {
         Ok(())
     }
 
-    /// Takes a piece; whether it says something.
-    fn piece(&mut self, delta: Delta) -> bool {
+    /// Takes a piece of the form `said`. The first one may say no more than that the answer has
+    /// begun; later ones that say nothing do not end a silence.
+    fn piece(&mut self, delta: Delta, said: Said) {
         let says_something = delta.says_something();
-        self.begun = self.begun || says_something;
+        if says_something || delta.usage.is_some() || self.said == Said::Nothing {
+            self.silence.piece_came();
+        }
+        self.said = self
+            .said
+            .max(if says_something { said } else { Said::Opening });
         self.complete = self.complete || delta.finish.is_some();
-        self.silence.piece_came();
         self.ready.push_back(Ok(delta));
-        says_something
     }
 
     /// Takes a message of a stream. Where no delta has said anything, messages are the pieces.
     fn message(&mut self, beside: Option<Delta>, mut message: Delta) {
         if let Some(delta) = beside {
-            self.in_deltas |= self.piece(delta);
+            self.piece(delta, Said::InDeltas);
         }
-        message.restates = self.in_deltas;
-        self.piece(message);
+        message.restates = self.said == Said::InDeltas;
+        self.piece(message, Said::InMessages);
     }
 
     /// The bytes are at their end.
@@ -243,7 +213,7 @@ impl Answer {
             Form::Unknown => Err(self.not_an_answer("an empty body")),
             Form::Whole(parts, length) => match answer::whole(joined(parts, length)) {
                 Ok(Part::Delta(delta)) => {
-                    self.piece(delta);
+                    self.piece(delta, Said::InMessages);
                     Ok(())
                 }
                 Ok(Part::Failed(failure)) => Err(self.failed(failure)),
@@ -260,7 +230,7 @@ impl Answer {
                 if self.complete {
                     return Ok(());
                 }
-                let detail = if self.begun {
+                let detail = if self.begun() {
                     "the stream ended without finish_reason and [DONE]"
                 } else {
                     "the stream held no answer"

@@ -22,6 +22,7 @@ pub mod prompt;
 pub mod script;
 pub mod scripted;
 pub mod settings;
+pub mod silence;
 
 use std::future::Future;
 use std::pin::Pin;

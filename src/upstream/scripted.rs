@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use futures_util::stream;
 
-use super::answer::{Answer, Head, Patience, Silence};
+use super::answer::{Answer, Head};
 use super::script::{Moment, Script, ScriptError};
+use super::silence::{Patience, Silence};
 use super::{Asked, Dialect, Request, Upstream};
 
 /// A script that answers in this process.

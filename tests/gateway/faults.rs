@@ -156,6 +156,23 @@ async fn stalled_stream_behind_keep_alive_comments() {
 }
 
 #[tokio::test]
+async fn stalled_stream_behind_events_that_say_nothing() {
+    let noise = [
+        "event: ping\ndata: {}\n\n",
+        "data: {\"type\":\"ping\"}\n\n",
+        "data: : PROCESSING\n\n",
+        "data: ping\n\n",
+        "data: null\n\n",
+        "data:\n\n",
+        "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":null}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\"}}]}\n\n",
+    ];
+    let babble = Step::Babble(noise.concat().into_bytes());
+    fails_after_text(vec![babble], 504, "upstream_timeout").await;
+}
+
+#[tokio::test]
 async fn stream_cut_within_an_event() {
     let half = Step::Write(br#"data: {"id":"c","choices":[{"index":0,"delta":{"con"#.to_vec());
     fails_after_text(vec![half, Step::Cut], 502, "upstream_error").await;

@@ -1,6 +1,9 @@
 //! What precedes an answer, in the reads as they come.
 
+use std::time::Duration;
+
 use super::*;
+use crate::upstream::silence::Patience;
 
 const MARK: &str = "\u{feff}";
 

@@ -21,9 +21,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use hyper_util::client::legacy;
 
 use super::address::Address;
-use super::answer::{Answer, Head, Patience, Silence};
+use super::answer::{Answer, Head};
 use super::error::{Error, Phase};
 use super::settings::{Auth, HttpSettings, Timeouts};
+use super::silence::{Patience, Silence};
 use super::{Asked, Dialect, OpenError, Request, Upstream};
 use crate::private::Private;
 use crate::secret;
