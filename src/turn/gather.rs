@@ -5,7 +5,8 @@
 //! 1. Empty text and null mean absent (the wire sees to it).
 //! 2. An index in use: another id together with a name opens a new call; everything else goes on
 //!    with the call, whose first id stays.
-//! 3. An unseen index: an id or a name opens a call; a bare fragment belongs to the only call
+//! 3. An unseen index: a known id without a name goes on with its call, as servers write that
+//!    count fragments; else an id or a name opens a call. A bare fragment belongs to the only call
 //!    there is, and is an error where there are several.
 //! 4. No index: an unseen id opens a call, no id goes on with the last one.
 //! 5. A name equal to the name so far is a repeat, another one is its continuation.
@@ -125,20 +126,22 @@ impl Gather {
     /// The call that a piece belongs to; `None` opens a new one.
     fn place(&self, delta: &CallDelta) -> Result<Option<usize>, Stopped> {
         let names = delta.id.is_some() || delta.name.is_some();
+        let of_id = || {
+            let id = delta.id.as_ref()?;
+            self.calls
+                .iter()
+                .rposition(|call| call.id.as_ref() == Some(id))
+        };
         let known = match (delta.index, &delta.id) {
             (Some(index), _) => self
                 .calls
                 .iter()
                 .rposition(|call| call.index == Some(index)),
-            (None, Some(id)) => {
-                return Ok(self
-                    .calls
-                    .iter()
-                    .rposition(|call| call.id.as_ref() == Some(id)));
-            }
+            (None, Some(_)) => return Ok(of_id()),
             (None, None) => self.calls.len().checked_sub(1),
         };
         match known {
+            None if delta.name.is_none() && of_id().is_some() => Ok(of_id()),
             Some(at) if self.calls[at].is_followed_by(delta) => Ok(None),
             Some(at) => Ok(Some(at)),
             None if names => Ok(None),
