@@ -1,7 +1,9 @@
 //! Upstreams that compress: decoded while it arrives, and nothing of it on the caller's answer.
 
-use std::io::Write;
+use std::io::{self, Write};
 
+use flate2::Compression;
+use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use serde_json::json;
 
 use crate::harness::caller::Caller;
@@ -13,18 +15,49 @@ use crate::harness::upstream::Upstream;
 /// Compresses some parts one after the other; each of the results can be decoded on arrival.
 type Compress = fn(&[Vec<u8>]) -> Vec<Vec<u8>>;
 
-const ENCODINGS: [(&str, Compress); 3] = [("gzip", gzip), ("GZip", gzip), ("br", brotli)];
+/// Deflate in both of its forms; it is never asked for.
+const ENCODINGS: [(&str, Compress); 5] = [
+    ("gzip", gzip),
+    ("GZip", gzip),
+    ("br", brotli),
+    ("deflate", zlib),
+    ("deflate", bare),
+];
 
 fn gzip(parts: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let encoder = GzEncoder::new(Vec::new(), Compression::default());
+    deflated(parts, encoder, GzEncoder::get_mut, GzEncoder::finish)
+}
+
+fn zlib(parts: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    deflated(parts, encoder, ZlibEncoder::get_mut, ZlibEncoder::finish)
+}
+
+fn bare(parts: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    deflated(
+        parts,
+        encoder,
+        DeflateEncoder::get_mut,
+        DeflateEncoder::finish,
+    )
+}
+
+fn deflated<E: Write>(
+    parts: &[Vec<u8>],
+    mut encoder: E,
+    out: fn(&mut E) -> &mut Vec<u8>,
+    finish: fn(E) -> io::Result<Vec<u8>>,
+) -> Vec<Vec<u8>> {
     let mut compressed: Vec<Vec<u8>> = parts
         .iter()
         .map(|part| {
             write_flushed(&mut encoder, part);
-            std::mem::take(encoder.get_mut())
+            std::mem::take(out(&mut encoder))
         })
         .collect();
-    compressed.push(encoder.finish().expect("memory does not fail"));
+    compressed.push(finish(encoder).expect("memory does not fail"));
     compressed
 }
 
