@@ -2,13 +2,17 @@
 //!
 //! A result is a list of content blocks, a structured value, or both. The model gets the text of
 //! the blocks, a note for each that is no text, and the structured value as compact JSON behind
-//! them, unless a block says the same already.
+//! them, once: a block that says the same, as servers are told to send it, gives its spelling.
+//!
+//! Without such a block numbers that neither 64 bits nor a double can hold are rounded: the SDK
+//! reads them before they come here.
 
 use rmcp::model::{ContentBlock, ResourceContents, ServerResult};
 use serde_json::Value;
 
 use crate::private::Private;
 use crate::services::{Reply, reply};
+use crate::wire::write::compact;
 
 /// What a result without content is told as: an empty text makes models call again.
 const NOTHING: &str = "(no output)";
@@ -87,8 +91,11 @@ fn omitted(what: &str) -> String {
 
 fn joined(mut blocks: Vec<String>, structured: Option<Value>) -> String {
     if let Some(value) = structured.filter(says_something) {
-        blocks.retain(|block| !is_same(block, &value));
-        blocks.push(value.to_string());
+        let same: Vec<String> = blocks
+            .extract_if(.., |block| is_same(block, &value))
+            .collect();
+        let spelt = same.first().map(|block| compact(block));
+        blocks.push(spelt.unwrap_or_else(|| value.to_string()));
     }
     blocks.retain(|block| !block.is_empty());
     if blocks.is_empty() {
@@ -166,6 +173,11 @@ mod tests {
             (
                 r#"{"content":[{"type":"text","text":"{ \"n\": 1 }"}],"structuredContent":{"n":1}}"#,
                 r#"{"n":1}"#,
+            ),
+            (
+                r#"{"content":[{"type":"text","text":" {\"n\": 12345678901234567890123, \"x\": 1.10}"}],
+                    "structuredContent":{"n":12345678901234567890123,"x":1.10}}"#,
+                r#"{"n":12345678901234567890123,"x":1.10}"#,
             ),
             (r#"{"content":[],"structuredContent":{}}"#, NOTHING),
             (r#"{"structuredContent":[1,2],"content":[]}"#, "[1,2]"),
