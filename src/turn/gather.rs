@@ -8,7 +8,8 @@
 //! 3. An unseen index: a known id without a name goes on with its call, as servers write that
 //!    count fragments; else an id or a name opens a call. A bare fragment belongs to the only call
 //!    there is, and is an error where there are several.
-//! 4. No index: an unseen id opens a call, no id goes on with the last one.
+//! 4. No index: an unseen id opens a call, unless it brings arguments and no name; that and no id
+//!    go on with the last one.
 //! 5. A name equal to the name so far is a repeat, another one is its continuation.
 //! 6. Arguments: an object becomes its compact text, `{}` or null at the start nothing, text is
 //!    appended; nothing at the end is `{}`.
@@ -137,8 +138,9 @@ impl Gather {
                 .calls
                 .iter()
                 .rposition(|call| call.index == Some(index)),
-            (None, Some(_)) => return Ok(of_id()),
-            (None, None) => self.calls.len().checked_sub(1),
+            (None, Some(_)) if of_id().is_some() => return Ok(of_id()),
+            (None, Some(_)) if delta.name.is_some() || !brings_arguments(delta) => return Ok(None),
+            (None, _) => self.calls.len().checked_sub(1),
         };
         match known {
             None if delta.name.is_none() && of_id().is_some() => Ok(of_id()),
@@ -153,6 +155,12 @@ impl Gather {
     }
 }
 
+/// Whether there is anything of arguments in a piece.
+fn brings_arguments(delta: &CallDelta) -> bool {
+    let arguments = delta.arguments.as_ref();
+    arguments.is_some_and(|some| !some.is_null() && some.get() != "\"\"")
+}
+
 impl OpenCall {
     /// Whether a piece with this call's index belongs to a new call.
     fn is_followed_by(&self, delta: &CallDelta) -> bool {
@@ -163,13 +171,9 @@ impl OpenCall {
             .id
             .as_ref()
             .is_some_and(|id| self.id.as_ref().is_some_and(|own| own != id));
-        let more = delta
-            .arguments
-            .as_ref()
-            .is_some_and(|more| !more.is_null() && more.get() != "\"\"");
         other_id
             || (delta.id.is_none()
-                && more
+                && brings_arguments(delta)
                 && self.arguments.ends_with('}')
                 && self
                     .decoded()
