@@ -275,11 +275,12 @@ impl Answer {
         for text in texts.into_iter().flatten() {
             *text = self.head.private.failure(std::mem::take(text));
         }
+        let in_head = self.head.retry_after.clone();
         Error::Refused {
             in_body,
             status,
+            retry_after: in_head.or_else(|| Some(failure.retry_after?.to_string())),
             failure: Box::new(failure),
-            retry_after: self.head.retry_after.clone(),
             with_callers_authorization: self.head.with_callers_authorization,
         }
     }

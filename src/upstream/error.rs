@@ -34,7 +34,7 @@ pub enum Error {
         status: u16,
         /// What it says.
         failure: Box<Failure>,
-        /// Its `retry-after`, as it was sent.
+        /// Its `retry-after`, as it was sent, or in seconds what it wrote into the body.
         retry_after: Option<String>,
         /// It was asked with the caller's own authorization.
         with_callers_authorization: bool,

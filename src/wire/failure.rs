@@ -19,6 +19,8 @@ pub struct Failure {
     pub code: Option<String>,
     /// An HTTP status that it wrote into the body (400 to 599).
     pub status: Option<u16>,
+    /// How long it wants to be left alone, if it wrote that into the body: seconds.
+    pub retry_after: Option<u32>,
 }
 
 /// Longest message that is passed on, in characters.
@@ -93,7 +95,15 @@ fn from(body: &Value) -> Option<Failure> {
         param: text("param"),
         code,
         status,
+        retry_after: text("retry_after").and_then(|time| seconds(&time)),
     })
+}
+
+/// A number of seconds, rounded up.
+fn seconds(text: &str) -> Option<u32> {
+    let seconds = std::time::Duration::try_from_secs_f64(text.parse().ok()?).ok()?;
+    let whole = seconds.as_secs() + u64::from(seconds.subsec_nanos() > 0);
+    u32::try_from(whole).ok()
 }
 
 /// The object that stands under the name of an error.
@@ -308,6 +318,23 @@ mod tests {
                 failure.status,
             );
             assert_eq!(found, (message, code, status), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wish_in_the_body_is_read_in_seconds() {
+        for (wish, seconds) in [
+            ("7", Some(7)),
+            ("\"7\"", Some(7)),
+            ("0.2", Some(1)),
+            ("-1", None),
+            ("1e300", None),
+            ("\"NaN\"", None),
+            ("\"soon\"", None),
+            ("null", None),
+        ] {
+            let text = format!(r#"{{"error":{{"message":"m","code":429,"retry_after":{wish}}}}}"#);
+            assert_eq!(failure(&text).unwrap().retry_after, seconds, "{wish}");
         }
     }
 

@@ -27,6 +27,25 @@ async fn retry_after_passes_with_429() {
 }
 
 #[tokio::test]
+async fn retry_after_in_the_body_of_a_429_passes_too() {
+    let error = json!({"error": {"message": "slow down", "code": 429, "retry_after": 20}});
+    let upstream = Upstream::start().await;
+    let gateway = Setup::with_upstream(&upstream.base_url()).start().await;
+    for answer in [
+        Answer::json(429, &error),
+        Answer::json(200, &error),
+        Answer::stream(vec![event(&error), done()]),
+    ] {
+        upstream.play([answer]);
+        for streamed in [false, true] {
+            let reply = Caller::of(&gateway).ask(&request(streamed)).await;
+            assert_eq!(reply.status, 429);
+            assert_eq!(reply.header("retry-after"), "20");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_the_operator_has_to_mend_is_not_asked_for_again() {
     let upstream = Upstream::start().await;
     let gateway = Setup::with_upstream(&upstream.base_url()).start().await;
