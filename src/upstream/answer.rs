@@ -265,16 +265,8 @@ impl Answer {
         self.refused(failure.status.unwrap_or(502), true, failure)
     }
 
-    fn refused(&self, status: u16, in_body: bool, mut failure: Failure) -> Error {
-        let texts = [
-            Some(&mut failure.message),
-            failure.param.as_mut(),
-            failure.code.as_mut(),
-            failure.kind.as_mut(),
-        ];
-        for text in texts.into_iter().flatten() {
-            *text = self.head.private.failure(std::mem::take(text));
-        }
+    fn refused(&self, status: u16, in_body: bool, failure: Failure) -> Error {
+        let failure = failure.told(|text| self.head.private.failure(text));
         let in_head = self.head.retry_after.clone();
         Error::Refused {
             in_body,
@@ -314,7 +306,8 @@ impl Answer {
             // Whatever the content type says: words about the caller's input are the caller's.
             400 | 413 | 422 if !page && is_plain(text) => Failure::of_text(text),
             _ if content_type.starts_with("text/plain") && is_plain(text) => {
-                Failure::of_text(&excerpt(text))
+                // What is not about the caller's input may be anything, a trace for one.
+                Failure::of_text(&excerpt(&self.head.private.failure(text.to_owned())))
             }
             401 | 403 => Failure::of_text("the upstream refuses the credentials"),
             429 => Failure::of_text("the upstream limits the rate of requests"),

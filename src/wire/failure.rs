@@ -25,8 +25,8 @@ pub struct Failure {
 
 /// Longest message that is passed on, in characters.
 const MESSAGE_CHARS: usize = 2000;
-/// Longest excerpt of an error that has no message, in characters.
-const EXCERPT_CHARS: usize = 300;
+/// Longest type, parameter and code, in characters.
+const NAME_CHARS: usize = 200;
 
 /// Where the text of an error stands, the likeliest place first. Only errors have these.
 const WORDS: [&str; 10] = [
@@ -56,9 +56,26 @@ impl Failure {
     /// An error of which only the text is known.
     pub fn of_text(text: &str) -> Failure {
         Failure {
-            message: cut(text, MESSAGE_CHARS),
+            message: text.to_owned(),
             ..Failure::default()
         }
+    }
+
+    /// Its texts, to be looked through and shortened.
+    fn texts(&mut self) -> impl Iterator<Item = (&mut String, usize)> {
+        let names = [&mut self.kind, &mut self.param, &mut self.code];
+        let names = names.into_iter().flatten().map(|name| (name, NAME_CHARS));
+        std::iter::once((&mut self.message, MESSAGE_CHARS)).chain(names)
+    }
+
+    /// As it may be told: without what `private` takes out, and then within bounds, so that no
+    /// part of a secret is left where a text is cut.
+    #[must_use]
+    pub fn told(mut self, private: impl Fn(String) -> String) -> Failure {
+        for (text, chars) in self.texts() {
+            *text = cut(private(std::mem::take(text)), chars);
+        }
+        self
     }
 }
 
@@ -90,7 +107,7 @@ fn from(body: &Value) -> Option<Failure> {
     let named = |text: &String| text.parse::<u16>().is_err() && text != "error";
     let kind = text("type").filter(named);
     Some(Failure {
-        message: cut(&message, MESSAGE_CHARS),
+        message,
         kind: kind.or_else(|| text("status").filter(named)),
         param: text("param"),
         code,
@@ -108,8 +125,10 @@ fn seconds(text: &str) -> Option<u32> {
 
 /// The object that stands under the name of an error.
 fn inner(top: &Map<String, Value>) -> Option<&Map<String, Value>> {
-    let names = ["error", "errors", "detail", "base_resp"];
-    names.iter().find_map(|name| object(top.get(*name)?))
+    let names = ["error", "errors", "base_resp"];
+    let found = names.iter().find_map(|name| object(top.get(*name)?));
+    // A list of details is about fields: its types are no types of errors.
+    found.or_else(|| top.get("detail")?.as_object())
 }
 
 /// An object, or the first of a list.
@@ -150,14 +169,15 @@ fn excerpt(value: &Value) -> Option<String> {
         Value::Object(fields) => !fields.is_empty(),
         _ => false,
     };
-    says.then(|| cut(&value.to_string(), EXCERPT_CHARS))
+    says.then(|| value.to_string())
 }
 
-fn cut(message: &str, chars: usize) -> String {
-    match message.char_indices().nth(chars) {
-        None => message.to_owned(),
-        Some((end, _)) => format!("{}...", &message[..end]),
+fn cut(mut text: String, chars: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(chars) {
+        text.truncate(end);
+        text.push_str("...");
     }
+    text
 }
 
 #[cfg(test)]
@@ -339,15 +359,18 @@ mod tests {
     }
 
     #[test]
-    fn no_error_is_passed_on_whole_however_long_it_is() {
-        let long = "\u{e9}".repeat(MESSAGE_CHARS + 1);
-        let bodies = [
-            format!(r#"{{"error":"{long}"}}"#),
-            format!(r#"{{"what":["{long}"]}}"#),
-        ];
-        for (body, most) in bodies.iter().zip([MESSAGE_CHARS, EXCERPT_CHARS]) {
-            let message = failure(body).unwrap().message;
-            assert_eq!(message.chars().count(), most + "...".len());
-        }
+    fn what_is_told_is_looked_through_and_then_cut() {
+        let long = format!("{}secret", "\u{e9}".repeat(MESSAGE_CHARS - 3));
+        let body = format!(r#"{{"error":{{"message":"{long}","code":"{long}"}}}}"#);
+        let told = failure(&body)
+            .unwrap()
+            .told(|text| text.replace("secret", "_"));
+        assert!(told.message.ends_with("\u{e9}_"), "{}", told.message);
+        let code = told.code.unwrap();
+        assert_eq!(code.chars().count(), NAME_CHARS + "...".len());
+        let no_text = failure(&format!(r#"{{"what":["{long}"]}}"#)).unwrap();
+        let told = no_text.told(|text| text.replace("secret", "_"));
+        assert_eq!(told.message.chars().count(), MESSAGE_CHARS + "...".len());
+        assert!(!told.message.contains("sec"));
     }
 }
