@@ -1,7 +1,9 @@
 //! An upstream's answer: cut into events, read as deltas, taken by a turn, written as chunks.
 
 use bytes::Bytes;
-use handback::turn::{Action, Answered, ArgumentPolicy, Input, Limits, Millis, Say, Setup, Turn};
+use handback::turn::{
+    Action, Answered, ArgumentPolicy, Input, Limits, Millis, Origins, Provider, Say, Setup, Turn,
+};
 use handback::wire::answer::{self, Malformed, Part};
 use handback::wire::chunk::{ChunkWriter, Ending, Heading};
 use handback::wire::request::ChatRequest;
@@ -107,6 +109,8 @@ fn open(arguments: ArgumentPolicy, actions: &mut Vec<Action>) -> Turn {
         now: Millis(0),
         seed: 7,
         resume: None,
+        origins: Origins::default(),
+        provider: Provider::default(),
     };
     Turn::open(setup, actions)
 }

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use handback::tools::{Catalogue, Choice, Offer, ServiceTool};
-use handback::turn::{Action, ArgumentPolicy, History, Limits, Millis, Setup, Snapshot, Turn};
+use handback::turn::{
+    Action, ArgumentPolicy, History, Limits, Millis, Provider, Setup, Snapshot, Turn,
+};
 use handback::upstream::dialect::ROWS;
 use handback::upstream::{Dialect, Prompt};
 use handback::wire::request::{ChatRequest, Field};
@@ -56,6 +58,8 @@ fn open(data: &[u8], strings: bool) -> Result<Opened, Refusal> {
         now: Millis(0),
         seed: 7,
         resume: history.resume,
+        origins: history.origins,
+        provider: Provider::default(),
     };
     let mut actions = Vec::new();
     let turn = Turn::open(setup, &mut actions);
