@@ -33,8 +33,17 @@ pub(super) fn unbound(message: &Message) -> Message {
     without_provider_fields(pairing::with_ids(message.clone(), foreign_id))
 }
 
-/// The message without the members that bind it to its provider.
+/// The message without the members that bind it or its calls to its provider.
 pub(super) fn without_provider_fields(message: Message) -> Message {
+    without_fields(message, unbound_calls)
+}
+
+/// The message without the members that bind it to its provider; its calls keep theirs.
+pub(super) fn without_own_fields(message: Message) -> Message {
+    without_fields(message, str::to_owned)
+}
+
+fn without_fields(message: Message, calls: impl Fn(&str) -> String) -> Message {
     if !mentions_any(message.raw.get()) {
         return message;
     }
@@ -42,7 +51,7 @@ pub(super) fn without_provider_fields(message: Message) -> Message {
     let mut object = ObjectWriter::begin(&mut text);
     for (key, value) in Members::of(message.raw.get()) {
         if key == "tool_calls" {
-            object.member(&key, &unbound_calls(value.get()));
+            object.member(&key, &calls(value.get()));
         } else if !is_provider_field(&key) {
             object.member(&key, value.get());
         }

@@ -160,11 +160,13 @@ impl Hidden {
         let edited = !said::is_said(&self.said, &visible.message);
         let mut messages = self.messages;
         if edited {
-            // The caller's text stands for all that was said, so it is said once.
-            messages = messages
-                .into_iter()
-                .map(said::without_text_of_model)
-                .collect();
+            // The caller's text stands for all that was said, so it is said once, and what was
+            // bound to the original is left out (contract K5); what is bound to a call stays.
+            let unsaid = |message| match said::without_text_of_model(message) {
+                Ok(message) => foreign::without_own_fields(message),
+                Err(message) => message,
+            };
+            messages = messages.into_iter().map(unsaid).collect();
         }
         out.append(messages, &self.origins);
         let answered = visible.results.iter().any(Option::is_some);

@@ -153,6 +153,21 @@ impl Turn {
         })
     }
 
+    /// The turn as it goes on where another upstream serves the model.
+    #[must_use]
+    pub fn served_by(mut self, provider: Provider) -> Turn {
+        let core = match &mut self {
+            Turn::Asking(state) => Some(&mut state.core),
+            Turn::Calling(state) => Some(&mut state.core),
+            Turn::HandedBack(state) => Some(&mut state.core),
+            Turn::Finished | Turn::Stopped(_) => None,
+        };
+        if let Some(core) = core {
+            core.provider = provider;
+        }
+        self
+    }
+
     /// The whole conversation in the round that is due.
     pub fn messages(&self) -> &[Message] {
         self.core().map_or(&[], |core| &core.messages)

@@ -37,12 +37,12 @@ pub(super) fn taken<'a>(
     (rest.is_empty() && messages + taken > 1).then_some(taken)
 }
 
-/// A message of the model without its text, others as they are.
-pub(super) fn without_text_of_model(message: Message) -> Message {
-    if message.role == Role::Assistant {
-        without_text(message)
+/// A message of the model that says something without its text; others as they are.
+pub(super) fn without_text_of_model(message: Message) -> Result<Message, Message> {
+    if message.role == Role::Assistant && !text(&message).is_empty() {
+        Ok(without_text(message))
     } else {
-        message
+        Err(message)
     }
 }
 

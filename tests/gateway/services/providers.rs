@@ -226,3 +226,40 @@ async fn each_of_the_upstreams_that_serve_a_turn_finds_its_own_fields() {
         assert_eq!(messages(&asked).len(), 7);
     }
 }
+
+#[tokio::test]
+async fn an_edited_text_takes_along_what_was_bound_to_it_in_hidden_rounds() {
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let gateway = setup(&upstream, &service).start().await;
+    let caller = Caller::of(&gateway);
+    let said = thinking(calling(Some("Hm. "), &[call("h1", "look", "{}")]));
+    let unsaid = thinking(calling(None, &[call("h2", "look", "{}")]));
+    let handed = thinking(calling(Some("Asking."), &[weather("w1")]));
+    upstream.play([says(&said), says(&unsaid), says(&handed)]);
+    let body = request(false);
+    let mut message = plain(&caller.ask(&body).await.folded()["message"]);
+    assert_eq!(message["content"], "Hm. Asking.");
+    message["content"] = json!("Something else.");
+    upstream.play([closes("done")]);
+    caller.ask(&follow_up(&body, &message, &["dry"])).await;
+    let asked = messages(&upstream.only_request());
+    // What is bound to a call that was not edited stays.
+    let without = |mut message: Value, text: Option<&str>| {
+        message["content"] = json!(text);
+        message
+            .as_object_mut()
+            .map(|message| message.remove("reasoning_content"));
+        message
+    };
+    let found = |id| result(id, r#"{"tool":"look"}"#);
+    assert_eq!(
+        asked[1..6],
+        [
+            without(said, None),
+            found("h1"),
+            unsaid,
+            found("h2"),
+            without(handed, Some("Something else.")),
+        ]
+    );
+}
