@@ -90,6 +90,12 @@ pub trait Service: Send + Sync {
     /// The tools that it offers at this moment; none while it cannot be reached.
     fn tools(&self) -> Arc<[Offered]>;
 
+    /// Waits until it is known for the first time what it offers, or that this takes long. None if
+    /// there is nothing to wait for.
+    fn known(&self) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
+        None
+    }
+
     /// Whether the operator has written the names of its tools. A server that lists them itself may
     /// list any number of them in its life.
     fn names_are_configured(&self) -> bool {

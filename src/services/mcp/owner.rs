@@ -30,6 +30,8 @@ pub(super) struct Owner {
     shared: Arc<Shared>,
     settings: McpSettings,
     link: watch::Sender<Option<Link>>,
+    /// The first try to connect is over.
+    tried: watch::Sender<bool>,
     connection: Option<Connection>,
     handshake: Handshake,
     delay: Duration,
@@ -55,11 +57,13 @@ impl Owner {
         shared: Arc<Shared>,
         settings: McpSettings,
         link: watch::Sender<Option<Link>>,
+        tried: watch::Sender<bool>,
     ) -> Owner {
         Owner {
             shared,
             settings,
             link,
+            tried,
             connection: None,
             handshake: Handshake::Initialize,
             delay: DELAY.0,
@@ -90,6 +94,7 @@ impl Owner {
     async fn stay(&mut self) {
         loop {
             let Err(lost) = self.connect().await;
+            self.tried.send_replace(true);
             self.say_lost(&lost);
             self.let_go().await;
             self.pause().await;
@@ -109,6 +114,7 @@ impl Owner {
             peer,
             number: self.number,
         }));
+        self.tried.send_replace(true);
         self.said_lost = false;
         Err(self.hold().await)
     }

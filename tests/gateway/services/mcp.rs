@@ -113,6 +113,15 @@ fn is_failure(told: &str) -> bool {
 }
 
 #[tokio::test]
+async fn a_first_request_waits_for_the_first_connection() {
+    let server = McpServer::start(&["look", "act"]);
+    for _ in 0..3 {
+        let desk = Desk::before(&toml(&server.url())).await;
+        assert_eq!(desk.offers().await, ["get_weather", "look", "act", "save"]);
+    }
+}
+
+#[tokio::test]
 async fn hidden_and_parked_calls_run_once() {
     let server = McpServer::start(&["look", "act"]);
     let desk = Desk::connected(&server, "", &["look", "act"]).await;
