@@ -51,8 +51,11 @@ struct Compatibility;
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+use futures_util::future::Either;
 
 use access::Access;
 use config::Config;
@@ -130,6 +133,7 @@ pub async fn run(config: Config) -> Result<(), RunError> {
     let doors = server::listen(&config.server, workers)?;
     say(&format!("listening on {scheme}://{}", doors.address));
     let serving = server::serve(doors.server, signals, draining);
+    let serving = tended(process.common.journal.clone(), serving);
     let Some(admin) = admin else {
         return Ok(serving.await?);
     };
@@ -142,6 +146,18 @@ pub async fn run(config: Config) -> Result<(), RunError> {
     let (served, observed) = futures_util::future::join(serving, admin.server).await;
     served?;
     Ok(observed?)
+}
+
+/// Serves, and keeps the journal in order meanwhile, if there is one.
+async fn tended<T>(journal: Option<Arc<Journal>>, serving: impl Future<Output = T>) -> T {
+    let Some(journal) = journal else {
+        return serving.await;
+    };
+    let (tending, serving) = (pin!(journal.tend()), pin!(serving));
+    match futures_util::future::select(serving, tending).await {
+        Either::Left((served, _)) => served,
+        Either::Right((never, _)) => match never {},
+    }
 }
 
 /// Opens what a configuration names without serving it: what `check` does beyond reading.

@@ -39,8 +39,16 @@ impl Outside<'_> {
         }
     }
 
-    /// The path of what need not be there.
-    pub(super) fn path(&self, item: &Item<'_>) -> Option<PathBuf> {
+    /// The path of a folder, which need not be there.
+    pub(super) fn folder(&self, item: &Item<'_>) -> Option<PathBuf> {
+        let path = self.path(item)?;
+        if (self.is_file)(&path) {
+            return item.unfit("is a file; name a folder");
+        }
+        Some(path)
+    }
+
+    fn path(&self, item: &Item<'_>) -> Option<PathBuf> {
         let text = item.text()?;
         // A private key that was pasted in; no message should show it.
         if text.contains('\n') {

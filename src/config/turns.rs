@@ -115,7 +115,7 @@ fn journal_folder(
     if settings.retry_window.is_zero() {
         return item.wrong("retry_window is zero, so nothing is kept; take one of the two out");
     }
-    outside.path(item)
+    outside.folder(item)
 }
 
 fn sealing_keys(item: &Item<'_>) -> Vec<SealingKey> {

@@ -111,6 +111,16 @@ impl Agent {
         fallback.unwrap_or(&self.source)
     }
 
+    /// Waits until it is known what its services offer, which takes a moment behind the start of
+    /// the process. They are waited for at once.
+    pub(super) async fn services_known(&self) {
+        let services = self.services.iter();
+        let unknown: Vec<_> = services.filter_map(|used| used.service.known()).collect();
+        if !unknown.is_empty() {
+            futures_util::future::join_all(unknown).await;
+        }
+    }
+
     /// The tools that its services offer now. Of two that have the same name for the model the
     /// first counts (contract V2).
     pub fn tools(self: &Arc<Self>) -> Vec<Bound> {

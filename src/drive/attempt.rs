@@ -9,6 +9,7 @@ use super::attempts::Slot;
 use super::checkpoint::{Checkpoint, Record, Standing};
 use super::clock;
 use super::identity::Origin;
+use super::journal::UnderWay;
 use super::once::Replies;
 use super::roster::Common;
 use crate::turn::{Answered, Say};
@@ -25,6 +26,10 @@ pub(super) struct Attempt {
     begun: bool,
     /// How much of what is said is said again, and on record already.
     again: usize,
+    /// It is answered, and the answer is not with the caller yet.
+    awaits_delivery: bool,
+    /// What is kept of it in the journal does not grow old.
+    under_way: Option<UnderWay>,
 }
 
 /// How to go about a request.
@@ -47,6 +52,8 @@ impl Attempt {
             slot: Some(slot),
             begun: false,
             again: 0,
+            awaits_delivery: false,
+            under_way: None,
         }
     }
 
@@ -72,6 +79,7 @@ impl Attempt {
         {
             record.said = said;
             record.checkpoint = Some(checkpoint);
+            self.under_way = Some(journal.under_way(&self.request));
         }
         self.begun = true;
         self.beginning()
@@ -82,7 +90,11 @@ impl Attempt {
             return Beginning::Anew;
         };
         if let Some(answer) = &record.answer {
-            return Beginning::Answered(record.said.clone(), answer.clone());
+            let answered = Beginning::Answered(record.said.clone(), answer.clone());
+            self.awaits_delivery = record.checkpoint.is_some();
+            // The next who waits can have it at once.
+            self.record = None;
+            return answered;
         }
         // What was said behind the checkpoint was the end of a failed attempt.
         let kept = record.checkpoint.as_ref().map_or(0, |at| at.standing.said);
@@ -116,8 +128,11 @@ impl Attempt {
         let Some(record) = &mut self.record else {
             return;
         };
-        let journal = self.common.journal.as_ref();
-        let entry = journal.map(|journal| journal.keep(&self.request, &record.said, &standing));
+        let entry = self.common.journal.as_ref().map(|journal| {
+            let under_way = || journal.under_way(&self.request);
+            self.under_way.get_or_insert_with(under_way);
+            journal.keep(&self.request, &record.said, &standing)
+        });
         let replies = Arc::new(Replies::of(&standing.calls, entry));
         record.checkpoint = Some(Checkpoint { standing, replies });
     }
@@ -135,25 +150,41 @@ impl Attempt {
         Some(Arc::clone(&checkpoint.replies))
     }
 
-    /// It is about to end with an answer: no other process is to take it up. Can be broken off
-    /// and begun again.
-    pub(super) async fn close(&self) {
-        let record = self.record.as_deref();
-        let stood = record.is_some_and(|record| record.checkpoint.is_some());
-        if let Some(journal) = self.common.journal.as_ref().filter(|_| stood) {
-            journal.forget(&self.request).await;
+    /// It ends with this answer, for everyone who waits.
+    pub(super) fn answer(&mut self, answered: &Answered) {
+        if let Some(record) = &mut self.record {
+            self.awaits_delivery = record.checkpoint.is_some();
+            record.answer = Some(Box::new(answered.clone()));
+        }
+        // Whoever waits can have it at once.
+        self.record = None;
+        if !self.awaits_delivery {
+            self.forget();
         }
     }
 
-    /// It ends with this answer, for everyone who waits.
-    pub(super) fn answer(mut self, answered: &Answered) {
+    /// Whether the answer counts only once a caller has it, since a service was called for it.
+    pub(super) fn awaits_delivery(&self) -> bool {
+        self.awaits_delivery
+    }
+
+    /// The answer is about to be with a caller.
+    pub(super) fn sent(&self) {
         if let Some(slot) = &self.slot {
-            self.common.attempts.forget(self.request, slot);
+            self.common.attempts.sent(self.request, slot);
         }
-        if let Some(record) = &mut self.record {
-            record.checkpoint = None;
-            record.answer = Some(Box::new(answered.clone()));
+    }
+
+    /// The answer is with a caller.
+    pub(super) fn delivered(self) {
+        if let (true, Some(journal)) = (self.forget(), &self.common.journal) {
+            journal.forget(&self.request);
         }
+    }
+
+    fn forget(&self) -> bool {
+        let slot = self.slot.as_ref();
+        slot.is_some_and(|slot| self.common.attempts.forget(self.request, slot))
     }
 }
 

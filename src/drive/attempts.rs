@@ -6,8 +6,9 @@
 //! caller, same bytes. Only one of those who send it works on it at a time; the others wait for
 //! their turn at its [`Record`], in order.
 //!
-//! - It ends with an answer: everyone who waits gets the same, and the record is forgotten, so that
-//!   whoever sends it later begins anew.
+//! - It ends with an answer: everyone who waits gets the same. Once a caller has it the record is
+//!   forgotten, so that whoever sends it later begins anew; a caller who went away before that and
+//!   comes back gets it.
 //! - It fails, or its caller goes away, after a service was called: the next goes on from the
 //!   checkpoint, be it waiting already or sent within the window.
 //! - It fails before that: the next begins from the start.
@@ -43,6 +44,8 @@ struct Entry {
     left: Millis,
     /// What is kept of it, once nobody works on it.
     bytes: usize,
+    /// The answer is on its way to a caller and cannot be taken back.
+    sent: bool,
 }
 
 impl Attempts {
@@ -60,18 +63,23 @@ impl Attempts {
         if attempts.window.is_zero() {
             return None;
         }
-        let slot = attempts.slot(request, clock::now_millis());
+        let (slot, was_sent) = attempts.slot(request, clock::now_millis());
+        if let Some(journal) = common.journal.as_ref().filter(|_| was_sent) {
+            journal.forget(&request);
+        }
         Some(Attempt::at(Arc::clone(common), request, slot))
     }
 
-    /// The slot of a request, a new one if what is kept of it is too old.
-    fn slot(&self, request: Origin, now: Millis) -> Slot {
+    /// The slot of a request: a new one if what is kept of it is too old, or if its answer is with
+    /// a caller, which is told too.
+    fn slot(&self, request: Origin, now: Millis) -> (Slot, bool) {
         let mut entries = self.lock();
         let entry = entries.entry(request).or_insert_with(|| Entry::new(now));
-        if entry.is_idle() && !now.is_within(entry.left, self.window) {
+        let was_sent = entry.sent;
+        if was_sent || entry.is_idle() && !now.is_within(entry.left, self.window) {
             *entry = Entry::new(now);
         }
-        Arc::clone(&entry.slot)
+        (Arc::clone(&entry.slot), was_sent)
     }
 
     /// Somebody gives up its place. Nobody is left: what can be taken up is kept for a while.
@@ -96,13 +104,24 @@ impl Attempts {
         forget_oldest(&mut entries);
     }
 
-    /// The request is answered: whoever sends it from now on begins anew.
-    pub(super) fn forget(&self, request: Origin, slot: &Slot) {
+    /// The answer is about to be with a caller: whoever sends the request from now on begins anew.
+    pub(super) fn sent(&self, request: Origin, slot: &Slot) {
+        let mut entries = self.lock();
+        let entry = entries.get_mut(&request);
+        if let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.slot, slot)) {
+            entry.sent = true;
+        }
+    }
+
+    /// The answer is with a caller. False if somebody else has begun anew already.
+    pub(super) fn forget(&self, request: Origin, slot: &Slot) -> bool {
         let mut entries = self.lock();
         let entry = entries.get(&request);
-        if entry.is_some_and(|entry| Arc::ptr_eq(&entry.slot, slot)) {
+        let is_own = entry.is_some_and(|entry| Arc::ptr_eq(&entry.slot, slot));
+        if is_own {
             entries.remove(&request);
         }
+        is_own
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Origin, Entry>> {
@@ -116,6 +135,7 @@ impl Entry {
             slot: Slot::default(),
             left: now,
             bytes: 0,
+            sent: false,
         }
     }
 
@@ -156,12 +176,11 @@ mod tests {
 
     /// Somebody comes to a service call and fails.
     fn breaks_off(attempts: &Attempts, request: Origin, now: u64) {
-        let slot = attempts.slot(request, Millis(now));
+        let slot = attempts.slot(request, Millis(now)).0;
         let standing = Standing {
             turn: Turn::Finished,
             calls: Vec::new(),
             said: 0,
-            source: 0,
             agent: String::new(),
             rounds: 1,
             seed: 0,
@@ -180,19 +199,19 @@ mod tests {
     fn what_broke_off_is_kept_for_the_window() {
         let (attempts, request) = attempts();
         breaks_off(&attempts, request, 500);
-        let again = attempts.slot(request, Millis(1_500));
+        let again = attempts.slot(request, Millis(1_500)).0;
         assert!(can_be_taken_up(&again));
         // The window begins when the last one leaves.
         attempts.leave(request, again, Millis(9_000), 1);
-        assert!(can_be_taken_up(&attempts.slot(request, Millis(10_000))));
-        assert!(!can_be_taken_up(&attempts.slot(request, Millis(10_001))));
+        assert!(can_be_taken_up(&attempts.slot(request, Millis(10_000)).0));
+        assert!(!can_be_taken_up(&attempts.slot(request, Millis(10_001)).0));
     }
 
     #[test]
     fn what_ran_nothing_is_not_kept() {
         let (attempts, request) = attempts();
-        let one = attempts.slot(request, Millis(0));
-        let other = attempts.slot(request, Millis(0));
+        let one = attempts.slot(request, Millis(0)).0;
+        let other = attempts.slot(request, Millis(0)).0;
         assert!(Arc::ptr_eq(&one, &other));
         attempts.leave(request, one, Millis(0), 1);
         assert_eq!(attempts.lock().len(), 1);
@@ -203,14 +222,27 @@ mod tests {
     #[test]
     fn what_is_answered_is_a_new_request_the_next_time() {
         let (attempts, request) = attempts();
-        let one = attempts.slot(request, Millis(0));
+        let one = attempts.slot(request, Millis(0)).0;
         attempts.forget(request, &one);
-        let next = attempts.slot(request, Millis(0));
+        let next = attempts.slot(request, Millis(0)).0;
         assert!(!Arc::ptr_eq(&one, &next));
         // Whoever is late takes nothing away from the new one.
-        attempts.forget(request, &one);
+        assert!(!attempts.forget(request, &one));
         attempts.leave(request, one, Millis(0), 1);
-        assert!(Arc::ptr_eq(&next, &attempts.slot(request, Millis(0))));
+        assert!(Arc::ptr_eq(&next, &attempts.slot(request, Millis(0)).0));
+    }
+
+    #[test]
+    fn what_is_on_its_way_to_a_caller_is_a_new_request_too() {
+        let (attempts, request) = attempts();
+        let (one, _) = attempts.slot(request, Millis(0));
+        attempts.sent(request, &one);
+        let (next, was_sent) = attempts.slot(request, Millis(0));
+        assert!(was_sent && !Arc::ptr_eq(&one, &next));
+        attempts.sent(request, &one);
+        assert!(!attempts.forget(request, &one));
+        let (same, was_sent) = attempts.slot(request, Millis(0));
+        assert!(!was_sent && Arc::ptr_eq(&next, &same));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) struct Record {
     pub(super) said: Vec<Say>,
     /// Where it can be taken up; none before a service was called.
     pub(super) checkpoint: Option<Checkpoint>,
-    /// How it ended, for those who waited for it.
+    /// How it ended: for those who waited for it, and for a caller who did not get it.
     pub(super) answer: Option<Box<Answered>>,
 }
 
@@ -40,8 +40,6 @@ pub(super) struct Standing {
     pub(super) said: usize,
     /// The name of the agent that was active.
     pub(super) agent: String,
-    /// Which of its sources was asked.
-    pub(super) source: usize,
     pub(super) rounds: u32,
     pub(super) seed: u64,
     /// A tool with side effects was run in an earlier round.

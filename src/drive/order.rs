@@ -81,6 +81,14 @@ pub struct Mended {
 }
 
 impl Order {
+    /// Waits until it is known what the services offer of all who may come to be asked.
+    pub(super) async fn services_known(&self) {
+        let members = self.team.iter().flat_map(|team| &team.members);
+        for agent in std::iter::once(&self.agent).chain(members) {
+            agent.services_known().await;
+        }
+    }
+
     /// Checks what holds for teams alone: no choice, and no name of a tool that any member could
     /// use.
     pub(super) fn check_team(&self) -> Result<(), Refusal> {

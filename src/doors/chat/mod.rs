@@ -6,6 +6,7 @@
 //!
 //! Invariant: both forms say the same, and neither says anything that the drive did not.
 
+mod delivery;
 mod stream;
 mod whole;
 
@@ -122,11 +123,12 @@ async fn open(
         tool_choice_strings: caller.tool_choice_strings(),
         fields: upstream_fields(chat.fields, chat.stream, chat.stream_options),
         authorization: header(header::AUTHORIZATION.as_str()),
-        idempotency_key: header("idempotency-key"),
+        idempotency_key: header("idempotency-key").filter(|key| !key.is_empty()),
         key: caller.name().to_owned(),
         body,
         common: Arc::clone(shared.roster.common()),
-    })?;
+    })
+    .await?;
     exchange.opened(&mut drive);
     let mended = drive.mended();
     shared.metrics.dropped_results.inc_by(mended.dropped as u64);

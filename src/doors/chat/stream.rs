@@ -9,6 +9,7 @@ use actix_web::web::Bytes;
 use futures_util::stream;
 use tokio::time::{Instant, Sleep};
 
+use super::delivery::delivered;
 use super::whole::ending;
 use super::{Answer, KEEP_ALIVE_AFTER, LOST, UNREPAIRED, failed, is_unrepaired, outcome, refuse};
 use crate::doors::exchange::{Exchange, Outcome};
@@ -118,6 +119,7 @@ impl Events {
                 return Some(bytes);
             }
             if self.over {
+                delivered(&mut self.drive).await;
                 return None;
             }
             let event = tokio::select! {

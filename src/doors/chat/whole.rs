@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 
-use super::{Answer, LOST, UNREPAIRED, outcome, refuse};
+use super::{Answer, LOST, UNREPAIRED, delivery, outcome, refuse};
 use crate::doors::exchange::Exchange;
 use crate::drive::{Drive, Event, Failure};
 use crate::turn::{Answered, Say};
@@ -42,7 +42,12 @@ pub(super) async fn respond(
     if drive.mended().lost {
         response.insert_header(LOST);
     }
-    let response = response.body(fold.body(answer, &answered));
+    let body = fold.body(answer, &answered);
+    let response = if drive.awaits_delivery() {
+        response.body(delivery::body(drive, body))
+    } else {
+        response.body(body)
+    };
     exchange.finish(outcome(answered.finish), answered.finish.as_str(), response)
 }
 

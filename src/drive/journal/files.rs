@@ -7,8 +7,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::continuation::Ciphers;
 use crate::continuation::settings::ContinuationSettings;
@@ -20,7 +19,7 @@ const FILES: usize = 20_000;
 const BYTES: u64 = 1024 * 1024 * 1024;
 /// Largest file that is read, in bytes.
 const FILE_BYTES: u64 = 256 * 1024 * 1024;
-/// How long the folder is left alone between two looks for files that are too old.
+/// Longest time between two looks for files that are too old.
 const SWEEP: Duration = Duration::from_secs(30);
 /// Bytes of the length that stands before each text.
 const LENGTH_BYTES: usize = 4;
@@ -32,22 +31,16 @@ pub(super) struct Files {
     folder: PathBuf,
     ciphers: Ciphers,
     window: Duration,
-    swept: Mutex<Millis>,
 }
 
 impl Files {
     /// Opens a folder, for the process' user alone if it is made.
     pub(super) fn open(folder: &Path, settings: &ContinuationSettings) -> io::Result<Files> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+        make(folder)?;
         Ok(Files {
             folder: folder.to_owned(),
             ciphers: Ciphers::new(settings, rand::random()),
             window: settings.retry_window,
-            swept: Mutex::new(Millis(0)),
         })
     }
 
@@ -57,11 +50,14 @@ impl Files {
         let unfinished = self
             .folder
             .join(format!("{name}-{:x}{UNFINISHED}", rand::random::<u64>()));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&unfinished)?.write_all(&sealed)?;
+        let mut file = match create(&unfinished) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                make(&self.folder)?;
+                create(&unfinished)?
+            }
+            created => created?,
+        };
+        file.write_all(&sealed)?;
         fs::rename(&unfinished, self.folder.join(name))
     }
 
@@ -77,7 +73,12 @@ impl Files {
 
     /// The texts of a file; none if there is no such file, or it is too old.
     pub(super) fn read(&self, name: &str, now: Millis) -> io::Result<Vec<Vec<u8>>> {
-        let file = match File::open(self.folder.join(name)) {
+        let path = self.folder.join(name);
+        // Whoever puts something else there is not waited for.
+        if !fs::symlink_metadata(&path).is_ok_and(|about| about.is_file()) {
+            return Ok(Vec::new());
+        }
+        let file = match File::open(path) {
             Ok(file) => file,
             Err(error) => return unless_gone(Err(error)),
         };
@@ -100,15 +101,15 @@ impl Files {
         unless_gone(fs::remove_file(self.folder.join(name)))
     }
 
-    /// Removes what is too old and what is too much, if that was not done just now.
-    pub(super) fn sweep_if_due(&self, now: Millis) -> io::Result<()> {
-        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-        if now.is_within(*swept, SWEEP) {
-            return Ok(());
-        }
-        *swept = now;
-        drop(swept);
-        self.sweep(now)
+    /// How long to wait between two looks for files that are too old.
+    pub(super) fn pause(&self) -> Duration {
+        (self.window / 3).clamp(Duration::from_millis(100), SWEEP)
+    }
+
+    /// Makes a file new.
+    pub(super) fn touch(&self, name: &str, now: SystemTime) -> io::Result<()> {
+        let file = OpenOptions::new().append(true).open(self.folder.join(name));
+        unless_gone(file.and_then(|file| file.set_modified(now)))
     }
 
     /// Removes what is too old and what is too much.
@@ -158,6 +159,24 @@ impl Files {
         let (sealed, rest) = rest.split_at_checked(length)?;
         Some((self.ciphers.open(sealed, &bound(name))?, rest))
     }
+}
+
+/// Makes a folder for the process' user alone, unless it is there.
+fn make(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Makes a file for the process' user alone.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// What is authenticated with the texts of a file.

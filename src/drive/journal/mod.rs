@@ -16,7 +16,9 @@
 
 mod files;
 mod forms;
+mod live;
 
+use std::convert::Infallible;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,18 +36,21 @@ use crate::turn::Say;
 
 use files::Files;
 use forms::{StoredAttempt, StoredReply};
+use live::Live;
+pub(super) use live::UnderWay;
 
 /// The journal of one folder.
 pub struct Journal {
     files: Arc<Files>,
+    live: Live,
 }
 
-/// The file of an attempt that is under way.
-#[derive(Clone)]
+/// The file of an attempt.
 pub(super) struct Entry {
     journal: Arc<Journal>,
     name: String,
-    /// It is known where the attempt stands.
+    /// Writes down where the attempt stands, once somebody waits for that: a round whose calls are
+    /// never begun is not worth it.
     stands: Shared<BoxFuture<'static, ()>>,
 }
 
@@ -55,10 +60,31 @@ impl Journal {
         let files = Files::open(folder, settings)?;
         files.sweep(clock::now_millis())?;
         let files = Arc::new(files);
-        Ok(Journal { files })
+        let live = Live::default();
+        Ok(Journal { files, live })
     }
 
-    /// Keeps where an attempt stands, in place of what is kept of it.
+    /// Removes what is too old, again and again. What is under way is not, whatever its age.
+    pub async fn tend(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(self.files.pause()).await;
+            let live = self.live.names();
+            let sweep = move |files: &Files| {
+                let now = clock::now();
+                live.iter().try_for_each(|name| files.touch(name, now))?;
+                files.sweep(clock::now_millis())
+            };
+            self.perform(sweep).await;
+        }
+    }
+
+    /// An attempt is under way for as long as what this gives is there.
+    pub(super) fn under_way(self: &Arc<Self>, request: &Origin) -> UnderWay {
+        UnderWay::new(self, attempt(request))
+    }
+
+    /// Keeps where an attempt stands, in place of what is kept of it, before the first of its
+    /// calls is made.
     pub(super) fn keep(
         self: &Arc<Self>,
         request: &Origin,
@@ -67,15 +93,15 @@ impl Journal {
     ) -> Entry {
         let name = attempt(request);
         let stored = StoredAttempt::of(said, standing);
-        let at = name.clone();
-        let written = self.perform(move |files| {
-            files.replace(&at, &forms::text(&stored))?;
-            files.sweep_if_due(clock::now_millis())
-        });
+        let (journal, at) = (Arc::clone(self), name.clone());
+        let stands = async move {
+            let write = move |files: &Files| files.replace(&at, &forms::text(&stored));
+            journal.perform(write).await;
+        };
         Entry {
             journal: Arc::clone(self),
             name,
-            stands: written.map(|_| ()).boxed().shared(),
+            stands: stands.boxed().shared(),
         }
     }
 
@@ -97,10 +123,11 @@ impl Journal {
         Some((said, Checkpoint { standing, replies }))
     }
 
-    /// A request is answered: the same one is a new one from now on.
-    pub(super) async fn forget(&self, request: &Origin) {
-        let name = attempt(request);
-        self.perform(move |files| files.remove(&name)).await;
+    /// A request is answered: the same one is a new one from now on, so that this cannot wait.
+    pub(super) fn forget(&self, request: &Origin) {
+        if let Err(error) = self.files.remove(&attempt(request)) {
+            say(&error);
+        }
     }
 
     /// The reply of a parked call, whichever follow-up it was made for.
@@ -131,7 +158,7 @@ impl Journal {
             match acting.await.ok()? {
                 Ok(done) => Some(done),
                 Err(error) => {
-                    tracing::error!("the journal cannot be used: {error}");
+                    say(&error);
                     None
                 }
             }
@@ -140,7 +167,7 @@ impl Journal {
 }
 
 impl Entry {
-    /// Waits until it is known where the attempt stands.
+    /// Waits until it is written down where the attempt stands.
     pub(super) async fn stands(&self) {
         self.stands.clone().await;
     }
@@ -151,6 +178,10 @@ impl Entry {
         let add = move |files: &Files| files.append(&name, &forms::text(&text));
         self.journal.perform(add).await;
     }
+}
+
+fn say(error: &io::Error) {
+    tracing::error!("the journal cannot be used: {error}");
 }
 
 /// The file of an attempt at a request.

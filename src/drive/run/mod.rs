@@ -75,13 +75,15 @@ pub struct Drive {
     request: Option<Origin>,
     /// The handback that it goes on with, if something was hidden in that.
     handback: Option<Origin>,
-    /// The place at the request, if service tools can come into play, until it is answered.
+    /// The place at the request, if service tools can come into play, until it is answered and the
+    /// answer is with the caller.
     attempt: Option<Attempt>,
 }
 
 impl Drive {
     /// Checks an order and opens its turn. A refusal costs no model request.
-    pub fn start(mut order: Order) -> Result<Box<Drive>, Refusal> {
+    pub async fn start(mut order: Order) -> Result<Box<Drive>, Refusal> {
+        order.services_known().await;
         let strings = order.agent.tool_choice_strings || order.tool_choice_strings;
         order.check_team()?;
         let opened = Opened::read(&mut order)?;
@@ -94,7 +96,8 @@ impl Drive {
             limits.tools,
         )?;
         let choice = Choice::parse(order.tool_choice.as_ref(), catalogue.caller(), strings)?;
-        let request = catalogue.has_services().then(|| Origin::of_request(&order));
+        let uses_services = catalogue.has_services() || !agent.services.is_empty();
+        let request = uses_services.then(|| Origin::of_request(&order));
         let attempt = request.and_then(|request| Attempts::enter(&order.common, request));
         let history = opened.history;
         let time = Box::pin(tokio::time::sleep(limits.turn_time));
@@ -166,11 +169,11 @@ impl Drive {
             self.begin().await?;
         }
         loop {
-            while let Some(action) = self.due().await {
+            while let Some(action) = self.actions.pop_front() {
                 match action {
                     Action::Answer(mut answered) => {
                         self.seal(&mut answered)?;
-                        if let Some(attempt) = self.attempt.take() {
+                        if let Some(attempt) = &mut self.attempt {
                             attempt.answer(&answered);
                         }
                         return Ok(Event::Answered(answered));
@@ -222,12 +225,24 @@ impl Drive {
         }
     }
 
-    /// The next action, once it may be performed.
-    async fn due(&mut self) -> Option<Action> {
-        if let (Some(Action::Answer(_)), Some(attempt)) = (self.actions.front(), &self.attempt) {
-            attempt.close().await;
+    /// Whether the answer counts only once the caller has it ([`Drive::sent`],
+    /// [`Drive::delivered`]): a caller who goes away before that, and comes back, is to find it.
+    pub fn awaits_delivery(&self) -> bool {
+        self.attempt.as_ref().is_some_and(Attempt::awaits_delivery)
+    }
+
+    /// All of the answer is about to be sent: the same request is a new one from now on.
+    pub fn sent(&self) {
+        if let Some(attempt) = &self.attempt {
+            attempt.sent();
         }
-        self.actions.pop_front()
+    }
+
+    /// The caller has the answer: nothing of it is kept any more.
+    pub fn delivered(&mut self) {
+        if let Some(attempt) = self.attempt.take() {
+            attempt.delivered();
+        }
     }
 
     /// Model requests so far.

@@ -39,7 +39,6 @@ impl Drive {
                 self.turn = Turn::Finished;
                 self.actions = said.into_iter().map(Action::Say).collect();
                 self.actions.push_back(Action::Answer(answered));
-                self.attempt = None;
             }
             Beginning::Resumed(said, standing) => self.resume(said, *standing),
         }
@@ -58,8 +57,9 @@ impl Drive {
             self.bound = agent.tools();
             self.agent = agent;
         }
-        self.course = Course::from(standing.source);
-        self.turn = standing.turn;
+        // It begins with the agent's own upstream, as every request does.
+        self.course = Course::default();
+        self.turn = standing.turn.served_by(self.agent.source.provider());
         self.watch.resume(self.turn.id());
         self.rounds = standing.rounds;
         self.seed = standing.seed;
@@ -85,7 +85,6 @@ impl Drive {
             calls,
             said: attempt.said(),
             agent: self.agent.name.clone(),
-            source: self.course.source,
             rounds: self.rounds,
             seed: self.seed,
             wrote: self.calls.wrote,

@@ -2,6 +2,7 @@
 //! takes it up where it stood (contract K7).
 
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
 
 use super::{
     Handback, KEY, call, calling, closes, kb, keys, messages, result, says, sealed_with, setup,
@@ -311,4 +312,59 @@ async fn a_failed_attempt_that_ends_in_a_handback_goes_on_from_there() {
         result("call_3", r#"{"tool":"file"}"#),
     ]);
     assert_eq!(messages(&upstream.requests()[3]), history);
+}
+
+/// The model calls the tool, then says this.
+fn plays(upstream: &Upstream, text: &str) {
+    upstream.play([says(&saving()), closes(text)]);
+}
+
+#[tokio::test]
+async fn an_answer_that_the_caller_did_not_get_is_there_when_it_comes_again() {
+    let (upstream, service, setup) = scene("").await;
+    let gateway = setup.start().await;
+    // More than connections hold: the caller cannot have it all.
+    let text = "dry ".repeat(4_000_000);
+    for streamed in [false, true] {
+        service
+            .tool("save")
+            .play([Answer::json(200, &json!({"tool": "save"}))]);
+        plays(&upstream, &text);
+        let body = request(streamed);
+        let mut socket = connect_and_send(&gateway, &chat_bytes(&body)).await;
+        let mut some = vec![0; 4_000];
+        socket
+            .read_exact(&mut some)
+            .await
+            .expect("the answer begins");
+        assert!(some.starts_with(b"HTTP/1.1 200"));
+        drop(socket);
+        upstream.play([closes(&text)]);
+        let folded = Caller::of(&gateway).ask(&body).await.folded();
+        let content = folded["message"]["content"].as_str().unwrap_or_default();
+        assert!(content == format!("One moment. {text}"));
+        assert_eq!(service.calls("save"), 1, "streamed: {streamed}");
+
+        // It has it now, so it means another one.
+        plays(&upstream, "It is dry.");
+        says_it_is_dry(&Caller::of(&gateway).ask(&body).await);
+        assert_eq!(service.calls("save"), 2, "streamed: {streamed}");
+    }
+}
+
+#[tokio::test]
+async fn a_retry_begins_with_the_agents_own_upstream() {
+    let (upstream, service, setup) = scene("").await;
+    let spare = Upstream::start().await;
+    let gateway = setup.fallback(&spare.base_url(), "").start().await;
+    let caller = Caller::of(&gateway);
+    let busy = || Answer::json(503, &json!({"error": {"message": "busy"}}));
+    upstream.play([busy()]);
+    spare.play([says(&saving()), busy()]);
+    let body = request(false);
+    assert_eq!(caller.ask(&body).await.folded()["status"], 502);
+    upstream.play([closes("It is dry.")]);
+    says_it_is_dry(&caller.ask(&body).await);
+    assert_eq!(messages(&upstream.only_request()), saved());
+    assert_eq!(service.calls("save"), 1);
 }

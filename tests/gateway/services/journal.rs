@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use tokio::sync::Notify;
 
 use super::{
-    Handback, KEY, OTHER_KEY, call, calling, closes, follow_up, kb, keys, messages, result, says,
-    setup, weather,
+    Handback, KEY, OTHER_KEY, call, calling, closes, follow_up, kb, keys, messages, refused,
+    result, says, setup, weather,
 };
 use crate::harness::caller::Caller;
 use crate::harness::case::request;
@@ -21,6 +21,7 @@ use crate::harness::gateway::{Gateway, Setup};
 use crate::harness::http::Request;
 use crate::harness::script::{Answer, Gate, Step};
 use crate::harness::upstream::Upstream;
+use crate::harness::within;
 
 /// What happens in the turn of [`model`]: it is asked, or calls a tool of the agent's.
 const STEPS: usize = 10;
@@ -212,7 +213,146 @@ async fn what_is_kept_cannot_be_read_and_goes_with_the_answer() {
     let gateway = setup(&[OTHER_KEY]).start().await;
     Caller::of(&gateway).ask(&body).await.folded();
     assert_eq!(service.calls("file"), 2);
-    assert_eq!(kept().count(), 0, "an answer takes away what is kept");
+    let gone = async {
+        while kept().count() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    within("the answer to take away what is kept", gone).await;
+}
+
+#[tokio::test]
+async fn what_broke_off_is_removed_after_the_window_but_not_what_is_under_way() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let gateway = setup(&upstream, &service)
+        .tables(&(journal(place.path(), &[KEY]) + "retry_window = \"300ms\"\n"))
+        .start()
+        .await;
+    let kept = || {
+        let files = std::fs::read_dir(place.path().join("journal"));
+        files.expect("the folder is there").count()
+    };
+    let filing = || says(&calling(None, &[call("call_a", "file", "{}")]));
+    // Two of which one goes away; that is over when the other still is not.
+    upstream.play([
+        filing(),
+        held_back(closes("never")),
+        filing(),
+        held_back(closes("never")),
+    ]);
+    let caller = Caller::of(&gateway);
+    let stays = async { caller.try_ask(&request(false)).await };
+    let goes = async {
+        upstream.asked(2).await;
+        let mut other = request(false);
+        other["seed"] = json!(7);
+        tokio::select! {
+            _ = caller.try_ask(&other) => panic!("it was answered"),
+            () = upstream.asked(4) => assert_eq!(kept(), 2),
+        }
+        let gone = async {
+            while kept() > 1 {
+                tokio::task::yield_now().await;
+            }
+        };
+        within("the window to end", gone).await;
+        // Longer than the window, by what else the journal removes.
+        let late = place.path().join("journal/attempt-late");
+        for _ in 0..3 {
+            std::fs::write(&late, "").expect("a file can be written");
+            let gone = async {
+                while late.exists() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            within("the window to end", gone).await;
+        }
+        assert_eq!(kept(), 1, "what is under way is kept");
+        gateway.kill();
+    };
+    let (stayed, ()) = tokio::join!(stays, goes);
+    assert!(stayed.is_err());
+}
+
+#[tokio::test]
+async fn what_is_no_file_of_the_journals_harms_nobody() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let setup = setup(&upstream, &service).tables(&journal(place.path(), &[KEY]));
+    let files = place.path().join("journal");
+    let filing = || says(&calling(None, &[call("call_a", "file", "{}")]));
+    let body = request(false);
+    upstream.play([filing(), held_back(closes("never"))]);
+    killed_at(setup.start().await, &body, upstream.asked(2)).await;
+    let name = std::fs::read_dir(&files)
+        .expect("the folder is there")
+        .next();
+    let path = name
+        .expect("an attempt is kept")
+        .expect("it can be seen")
+        .path();
+    let whole = std::fs::read(&path).expect("it can be read");
+    for text in [&b""[..], b"{}", &whole[..whole.len() / 2], &[0xff; 100]] {
+        std::fs::write(&path, text).expect("it can be written");
+        upstream.play([filing(), closes("done")]);
+        let gateway = setup.start().await;
+        let folded = Caller::of(&gateway).ask(&body).await.folded();
+        assert_eq!(folded["message"]["content"], "done", "{folded}");
+    }
+    // A folder in place of the file: it cannot be replaced, and stops nobody.
+    let _ = std::fs::remove_file(&path);
+    std::fs::create_dir(&path).expect("a folder can be made");
+    upstream.play([filing(), closes("done")]);
+    let gateway = setup.start().await;
+    let folded = Caller::of(&gateway).ask(&body).await.folded();
+    assert_eq!(folded["message"]["content"], "done", "{folded}");
+}
+
+#[tokio::test]
+async fn an_agent_that_was_moved_shows_its_new_upstream_nothing_of_the_old() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (one, two, service) = (Upstream::start().await, Upstream::start().await, kb().await);
+    let setup = setup(&one, &service)
+        .tables(&format!(
+            "[[upstreams]]\nname = \"second\"\nbase_url = \"{}\"\n",
+            two.base_url()
+        ))
+        .tables(&journal(place.path(), &[KEY]));
+    let mut filing = calling(None, &[call("call_a", "file", "{}")]);
+    filing["reasoning_content"] = json!("mind of one");
+    one.play([says(&filing), held_back(closes("never"))]);
+    let body = request(false);
+    killed_at(setup.start().await, &body, one.asked(2)).await;
+    two.play([closes("done")]);
+    let gateway = setup.moved("second").start().await;
+    let folded = Caller::of(&gateway).ask(&body).await.folded();
+    assert_eq!(folded["message"]["content"], "done", "{folded}");
+    let asked = two.only_request();
+    assert!(!asked.text().contains("mind of one"), "{}", asked.text());
+    assert_eq!(messages(&asked)[2], result("call_a", r#"{"tool":"file"}"#));
+    assert_eq!(service.calls("file"), 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_refused_in_the_end_leaves_the_attempt() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let setup = setup(&upstream, &service)
+        .tables(&(journal(place.path(), &[KEY]) + "max_size = \"500B\"\n"));
+    let body = request(false);
+    upstream.play([
+        says(&calling(None, &[call("call_a", "file", "{}")])),
+        says(&calling(None, &[weather("call_b")])),
+    ]);
+    for _ in 0..2 {
+        let gateway = setup.start().await;
+        let code = refused(&Caller::of(&gateway), &body, 502).await;
+        assert_eq!(code, "continuation_too_large");
+        gateway.kill();
+        upstream.play([says(&calling(None, &[weather("call_b")]))]);
+    }
+    assert_eq!(service.calls("file"), 1);
 }
 
 #[tokio::test]
@@ -249,6 +389,33 @@ async fn a_parked_call_runs_once_for_all_follow_ups_on_all_processes() {
         assert_eq!(messages(&asked), Handback::history());
     }
     assert_eq!(handback.service.calls("save"), 1);
+}
+
+#[tokio::test]
+async fn a_transfer_leaves_nothing_behind() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let gateway = setup(&upstream, &service)
+        .tables(
+            "[[agents]]\nname = \"desk\"\nupstream = \"model\"\nmodel = \"m\"\n\
+             [[teams]]\nname = \"front\"\nlead = \"support\"\nmembers = [\"desk\"]\n",
+        )
+        .tables(&journal(place.path(), &[KEY]))
+        .start()
+        .await;
+    let caller = Caller::of(&gateway);
+    let mut body = request(false);
+    body["model"] = json!("front");
+    for nth in 1..=5 {
+        upstream.play([
+            says(&calling(None, &[call("call_a", "file", "{}")])),
+            says(&calling(None, &[call("call_t", "transfer_to_desk", "{}")])),
+            closes("done"),
+        ]);
+        let folded = caller.ask(&body).await.folded();
+        assert_eq!(folded["message"]["content"], "done", "{folded}");
+        assert_eq!(service.calls("file"), nth);
+    }
 }
 
 #[tokio::test]
