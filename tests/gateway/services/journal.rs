@@ -12,14 +12,14 @@ use tempfile::TempDir;
 use tokio::sync::Notify;
 
 use super::{
-    Handback, KEY, OTHER_KEY, call, calling, closes, follow_up, kb, keys, messages, refused,
-    result, says, setup, weather,
+    Handback, KEY, OTHER_KEY, call, calling, closes, follow_up, held_back, kb, keys, messages,
+    refused, result, says, setup, weather,
 };
 use crate::harness::caller::Caller;
 use crate::harness::case::request;
 use crate::harness::gateway::{Gateway, Setup};
 use crate::harness::http::Request;
-use crate::harness::script::{Answer, Gate, Step};
+use crate::harness::script::Answer;
 use crate::harness::upstream::Upstream;
 use crate::harness::within;
 
@@ -40,12 +40,6 @@ async fn killed_at(gateway: Gateway, body: &Value, reached: impl Future<Output =
         _ = caller.try_ask(body) => panic!("it was answered"),
         () = reached => {}
     }
-}
-
-/// An answer that waits until the test opens the gate, which it never does.
-fn held_back(mut answer: Answer) -> Answer {
-    answer.steps.insert(0, Step::Wait(Gate::closed()));
-    answer
 }
 
 /// A model that goes by what it is shown.

@@ -16,7 +16,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Handback, KEY, call, calling, closes, follow_up, kb, keys, messages, refused, says,
+    Handback, KEY, call, calling, closes, follow_up, held_back, kb, keys, messages, refused, says,
     sealed_with, setup, weather,
 };
 use crate::harness::caller::Caller;
@@ -91,12 +91,6 @@ impl Walk {
         assert_eq!(folded["message"]["content"], "done", "{folded}");
         assert_eq!(self.service.calls("save"), 1);
     }
-}
-
-/// An answer of the model that waits until the test opens the gate, which it never does.
-fn held_back(mut answer: Answer) -> Answer {
-    answer.steps.insert(0, Step::Wait(Gate::closed()));
-    answer
 }
 
 /// The tool was called twice, as the same call.

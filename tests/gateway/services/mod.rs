@@ -30,7 +30,7 @@ use super::harness::caller::Caller;
 use super::harness::case::{request, user};
 use super::harness::gateway::{Gateway, Setup};
 use super::harness::http::Request;
-use super::harness::script::{Answer, chunk, done, event};
+use super::harness::script::{Answer, Gate, Step, chunk, done, event};
 use super::harness::service::Service;
 use super::harness::upstream::Upstream;
 
@@ -107,6 +107,12 @@ fn says(message: &Value) -> Answer {
 /// The model says `text` and stops.
 fn closes(text: &str) -> Answer {
     says(&json!({"role": "assistant", "content": text}))
+}
+
+/// An answer of the model that waits until the test opens the gate, which it never does.
+fn held_back(mut answer: Answer) -> Answer {
+    answer.steps.insert(0, Step::Wait(Gate::closed()));
+    answer
 }
 
 /// A result as the model sees it.
