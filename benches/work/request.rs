@@ -57,6 +57,7 @@ pub(crate) fn opened(
         resume: history.resume,
         origins: history.origins,
         provider: Provider::default(),
+        patient: false,
     };
     let mut actions = Vec::new();
     let turn = Turn::open(setup, &mut actions);

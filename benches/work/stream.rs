@@ -5,7 +5,7 @@ use bytes::Bytes;
 use handback::turn::{Action, ArgumentPolicy, Input, Say, Turn};
 use handback::wire::answer::{self, Part};
 use handback::wire::chunk::{ChunkWriter, Heading};
-use handback::wire::sse::Decoder;
+use handback::wire::sse::{Decoder, Event};
 
 use super::request;
 
@@ -83,8 +83,8 @@ impl Stream {
             actions,
             writer,
         } = self;
-        let mut event = |data: Bytes| {
-            let Ok(Part::Delta(delta)) = answer::event(data) else {
+        let mut event = |event: Event| {
+            let Ok(Part::Delta(delta)) = answer::event(event.data) else {
                 panic!("the benchmark's events are deltas");
             };
             let before = std::mem::replace(turn, Turn::Finished);

@@ -56,14 +56,14 @@ fn decode(data: &[u8], read: usize) -> Vec<Bytes> {
     let mut events = Vec::new();
     for read in data.chunks(read) {
         let fed = decoder.feed(Bytes::copy_from_slice(read), &mut |event| {
-            events.push(event);
+            events.push(event.data);
         });
         if fed.is_err() {
             return Vec::new();
         }
     }
     let _ = decoder.finish(&mut |event| {
-        events.push(event);
+        events.push(event.data);
     });
     events
 }
@@ -111,6 +111,7 @@ fn open(arguments: ArgumentPolicy, actions: &mut Vec<Action>) -> Turn {
         resume: None,
         origins: Origins::default(),
         provider: Provider::default(),
+        patient: false,
     };
     Turn::open(setup, actions)
 }

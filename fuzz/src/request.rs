@@ -60,6 +60,7 @@ fn open(data: &[u8], strings: bool) -> Result<Opened, Refusal> {
         resume: history.resume,
         origins: history.origins,
         provider: Provider::default(),
+        patient: false,
     };
     let mut actions = Vec::new();
     let turn = Turn::open(setup, &mut actions);

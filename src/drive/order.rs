@@ -40,6 +40,8 @@ pub struct Order {
     pub idempotency_key: Option<Vec<u8>>,
     /// The name of the caller's key: what is sealed for one does not open for another.
     pub key: String,
+    /// The caller gets the answer at its end only, not as it comes.
+    pub patient: bool,
     /// The request as it was sent: a retry is told by it.
     pub body: Bytes,
     /// What every turn shares.

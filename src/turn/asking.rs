@@ -15,7 +15,7 @@ use super::stopped::Stopped;
 use super::verdict::Verdict;
 use crate::tools::Offer;
 use crate::wire::chunk::FinishReason;
-use crate::wire::delta::Claim;
+use crate::wire::delta::{Claim, is_blank};
 use crate::wire::{Call, Delta, Message, Raw};
 
 /// The model was asked and has not ended its answer.
@@ -30,6 +30,10 @@ pub struct Asking {
     /// Something of the answer is with the caller.
     #[serde(default)]
     said: bool,
+    /// What has come of it and is not with the caller: all of it if the caller gets an answer at
+    /// its end only, else what says nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    held: Vec<Say>,
 }
 
 impl Asking {
@@ -53,6 +57,7 @@ impl Asking {
             pieces,
             choice,
             said: false,
+            held: Vec::new(),
         }))
     }
 
@@ -106,28 +111,49 @@ impl Asking {
         core.system_fingerprint = delta.system_fingerprint.or(core.system_fingerprint.take());
         core.service_tier = delta.service_tier.or(core.service_tier.take());
         if !delta.fields.is_empty() {
-            self.said = true;
-            actions.push(Action::Say(Say::Fields(delta.fields)));
+            let blank = delta.fields.iter().all(|(_, value)| is_blank(value));
+            self.say(Say::Fields(delta.fields), blank, actions);
         }
-        let silent = delta
+        let silent = |text: &Raw| text.body().is_empty();
+        let logprobs = delta.logprobs;
+        if let Some(text) = delta
             .text
-            .as_ref()
-            .is_none_or(|text| text.body().is_empty());
-        if let Some(text) = &delta.text {
-            core.said.push_str(text.body());
-        }
-        if let Some(text) = delta.text.filter(|_| !silent || delta.logprobs.is_some()) {
-            self.said = true;
-            actions.push(Action::Say(Say::Text {
-                text,
-                logprobs: delta.logprobs,
-            }));
+            .filter(|text| !silent(text) || logprobs.is_some())
+        {
+            self.say(Say::Text { text, logprobs }, false, actions);
         }
         Ok(Turn::Asking(self))
     }
 
+    /// Says something of the answer, or holds it: an answer of which nothing has been said can be
+    /// asked for again. What is `blank` says nothing; servers begin with such fields.
+    fn say(&mut self, say: Say, blank: bool, actions: &mut Vec<Action>) {
+        if self.core.patient || blank && !self.said {
+            self.held.push(say);
+            return;
+        }
+        self.said = true;
+        self.release(actions);
+        self.pass_on(say, actions);
+    }
+
+    /// Says what was held.
+    fn release(&mut self, actions: &mut Vec<Action>) {
+        for say in std::mem::take(&mut self.held) {
+            self.pass_on(say, actions);
+        }
+    }
+
+    fn pass_on(&mut self, say: Say, actions: &mut Vec<Action>) {
+        if let Say::Text { text, .. } = &say {
+            self.core.said.push_str(text.body());
+        }
+        actions.push(Action::Say(say));
+    }
+
     /// The answer is complete: decides what becomes of its calls.
     pub(super) fn ended(mut self, actions: &mut Vec<Action>) -> Result<Turn, Stopped> {
+        self.release(actions);
         let usage = self.gather.usage.take();
         self.core.add_usage(usage);
         // An answer cut short or withheld has no calls that could be trusted (contract A3).

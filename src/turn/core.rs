@@ -37,6 +37,9 @@ pub struct Setup {
     pub origins: Origins,
     /// Who serves the model. What the caller sends is taken to be from there.
     pub provider: Provider,
+    /// The caller gets an answer at its end only: one that breaks off before can be asked for
+    /// again, however much of it has come.
+    pub patient: bool,
 }
 
 /// The state that outlives the states.
@@ -85,6 +88,9 @@ pub(super) struct Core {
     /// Who serves the model.
     #[serde(default)]
     pub(super) provider: Provider,
+    /// The caller gets an answer at its end only.
+    #[serde(default)]
+    pub(super) patient: bool,
     pub(super) usage: Option<Usage>,
     pub(super) system_fingerprint: Option<Raw>,
     pub(super) service_tier: Option<Raw>,
@@ -138,6 +144,7 @@ impl Core {
             origins: setup.origins,
             home: setup.provider.upstream.clone(),
             provider: setup.provider,
+            patient: setup.patient,
             usage: None,
             system_fingerprint: None,
             service_tier: None,

@@ -2,7 +2,8 @@
 //!
 //! Servers disagree on how the pieces of a call are labelled. One set of rules reads them all:
 //!
-//! 1. Empty text and null mean absent (the wire sees to it).
+//! 1. Empty text and null mean absent (the wire sees to it). A piece with nothing in it says
+//!    nothing.
 //! 2. An index in use: another id together with a name opens a new call; everything else goes on
 //!    with the call, whose first id stays.
 //! 3. An unseen index: a known id without a name goes on with its call, as servers write that
@@ -78,7 +79,7 @@ impl Gather {
         for (key, value) in &delta.fields {
             self.fields.add(key, value);
         }
-        for call in &delta.calls {
+        for call in delta.calls.iter().filter(|call| !call.is_blank()) {
             self.add_call(call)?;
         }
         if let Some(claim) = delta.finish {

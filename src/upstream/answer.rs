@@ -154,7 +154,7 @@ impl Answer {
             }
             Form::Events(decoder) => {
                 let mut events = VecDeque::new();
-                let fed = decoder.feed(read, &mut |data| events.push_back(data));
+                let fed = decoder.feed(read, &mut |event| events.push_back(event));
                 fed.map_err(|sse::TooLong(limit)| Error::TooLarge { limit })?;
                 self.events(events)
             }
@@ -162,9 +162,12 @@ impl Answer {
         }
     }
 
-    fn events(&mut self, events: VecDeque<Bytes>) -> Result<(), Error> {
-        for data in events {
-            match answer::event(data) {
+    fn events(&mut self, events: VecDeque<sse::Event>) -> Result<(), Error> {
+        for event in events {
+            if event.is_error {
+                return Err(self.failed(answer::error_event(&event.data)));
+            }
+            match answer::event(event.data) {
                 Ok(Part::Delta(delta)) => self.piece(delta, Said::InDeltas),
                 Ok(Part::Message { beside, message }) => self.message(beside, *message),
                 Ok(Part::Failed(failure)) => return Err(self.failed(failure)),
@@ -177,6 +180,8 @@ impl Answer {
                     self.linger();
                     return Ok(());
                 }
+                // It said why it ended: what comes behind that is no part of the answer.
+                Err(_) if self.complete => {}
                 Err(malformed) => return Err(Error::malformed(self.head.status, &malformed)),
             }
         }
@@ -187,7 +192,7 @@ impl Answer {
     /// begun; later ones that say nothing do not end a silence.
     fn piece(&mut self, delta: Delta, said: Said) {
         let says_something = delta.says_something();
-        if says_something || delta.usage.is_some() || self.said == Said::Nothing {
+        if delta.has_news() || self.said == Said::Nothing {
             self.silence.piece_came();
         }
         self.said = self
@@ -224,7 +229,7 @@ impl Answer {
             },
             Form::Events(mut decoder) => {
                 let mut events = VecDeque::new();
-                let fed = decoder.finish(&mut |data| events.push_back(data));
+                let fed = decoder.finish(&mut |event| events.push_back(event));
                 fed.map_err(|sse::TooLong(limit)| Error::TooLarge { limit })?;
                 self.events(events)?;
                 if self.complete {

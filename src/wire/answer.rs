@@ -16,7 +16,7 @@ use super::delta::{Claim, Delta};
 use super::raw::{Kind, Raw, says};
 use super::usage::Usage;
 
-use super::failure::in_place_of_choices;
+use super::failure::in_place_of_answer;
 pub use super::failure::{Failure, failure};
 
 /// One message of an upstream.
@@ -79,17 +79,24 @@ pub fn event(data: Bytes) -> Result<Part, Malformed> {
     top.chunk(&document)
 }
 
+/// Reads the data of an event that is called an error.
+pub fn error_event(data: &[u8]) -> Failure {
+    let text = String::from_utf8_lossy(data);
+    failure(&text).unwrap_or_else(|| Failure::of_text(text.trim()))
+}
+
 /// What servers put into data to keep a stream alive, in place of a comment.
 const PINGS: [&str; 4] = ["heartbeat", "keep-alive", "keepalive", "ping"];
 
 /// Data of a stream that is no JSON: its end, or nothing.
 fn aside(text: &str) -> Option<Part> {
     let word = text.trim_matches('"').trim();
-    let is = |known: &str| word.eq_ignore_ascii_case(known);
-    if is("[DONE]") {
+    if word.eq_ignore_ascii_case("[DONE]") {
         return Some(Part::Done);
     }
-    let nothing = word.is_empty() || is("null") || text.starts_with(':');
+    let nothing = word.is_empty() || word.eq_ignore_ascii_case("null") || text.starts_with(':');
+    let word = word.trim_matches(['[', ']']);
+    let is = |known: &str| word.eq_ignore_ascii_case(known);
     (nothing || PINGS.into_iter().any(is)).then_some(Part::Nothing)
 }
 
@@ -130,9 +137,13 @@ struct Top<'a> {
     error: Option<&'a RawValue>,
     #[serde(borrow, default)]
     object: Option<&'a RawValue>,
-    /// Where one family reports how a request went.
+    /// Where some families report how a request went, beside choices too.
     #[serde(borrow, default)]
     base_resp: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    x_groq: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -172,10 +183,10 @@ impl Top<'_> {
         if let Some(error) = of_choice.filter(|error| names_one(error)) {
             return failure(&format!("{{\"error\":{}}}", error.get()));
         }
-        // A closing chunk with usage is read once only, unless it may be an error after all.
-        let may_be_one = self.usage.is_none() || self.base_resp.is_some();
-        if self.choices.0.is_none() && may_be_one {
-            in_place_of_choices(text)
+        // What tells of the answer is read once only, unless it may tell of an error after all.
+        let alone = self.choices.0.is_none() && self.usage.is_none();
+        if alone || self.base_resp.is_some() || self.code.is_some() || self.x_groq.is_some() {
+            in_place_of_answer(text)
         } else {
             None
         }
@@ -239,8 +250,12 @@ fn is_text(value: &Raw) -> bool {
 }
 
 impl Choice<'_> {
+    /// Whether its index is 0, in whatever spelling, or absent, which empty text is too.
     fn is_first(&self) -> bool {
-        self.index.is_none_or(|index| index.get() == "0")
+        self.index.is_none_or(|index| {
+            let index = index.get().trim_matches('"').trim();
+            index == "0" || index.is_empty() || index.parse() == Ok(0.0)
+        })
     }
 }
 

@@ -41,12 +41,38 @@ pub struct Delta {
 }
 
 impl Delta {
-    /// Whether it says anything of the answer, be it that the answer is over.
+    /// Whether it says anything of the answer, be it that its text is empty or that it is over.
     pub fn says_something(&self) -> bool {
         self.text.is_some()
             || self.finish.is_some()
             || !self.calls.is_empty()
             || !self.fields.is_empty()
+    }
+
+    /// Whether it says what is more than empty text, empty fields and pieces of calls with nothing
+    /// in them.
+    pub fn has_news(&self) -> bool {
+        let text = self.text.as_ref();
+        text.is_some_and(|text| !text.body().is_empty())
+            || self.finish.is_some()
+            || self.calls.iter().any(|call| !call.is_blank())
+            || self.fields.iter().any(|(_, value)| !is_blank(value))
+    }
+}
+
+/// Whether a value is empty, of whatever type. Servers begin an answer with such fields.
+pub fn is_blank(value: &Raw) -> bool {
+    matches!(value.get(), "\"\"" | "[]" | "{}")
+}
+
+impl CallDelta {
+    /// Whether there is nothing in it but an index.
+    pub fn is_blank(&self) -> bool {
+        let silent = |arguments: &Raw| arguments.is_null() || arguments.get() == "\"\"";
+        self.id.is_none()
+            && self.name.is_none()
+            && self.extra.is_empty()
+            && self.arguments.as_ref().is_none_or(silent)
     }
 }
 

@@ -4,7 +4,7 @@ mod report;
 
 use serde_json::{Map, Value};
 
-pub(super) use report::in_place_of_choices;
+pub(super) use report::in_place_of_answer;
 
 /// An upstream's error in OpenAI's terms.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -28,29 +28,33 @@ const MESSAGE_CHARS: usize = 2000;
 /// Longest type, parameter and code, in characters.
 const NAME_CHARS: usize = 200;
 
-/// Where the text of an error stands, the likeliest place first. Only errors have these.
-const WORDS: [&str; 10] = [
+/// Where the text of an error stands, the likeliest place first, in small letters and without
+/// underscores.
+const TEXTS: [&str; 17] = [
     "message",
     "detail",
     "msg",
     "error",
     "errors",
-    "error_message",
-    "error_msg",
-    "errorMessage",
-    "Message",
+    "errormessage",
+    "errormsg",
+    "err",
+    "errmsg",
+    "exception",
     "fault",
-];
-/// Further places, of what is known to be an error.
-const TEXTS: [&str; 7] = [
-    "base_resp",
-    "status_msg",
+    "baseresp",
+    "statusmsg",
     "faultstring",
     "reason",
     "description",
     "title",
-    "text",
 ];
+
+/// A member's name in the form of [`TEXTS`].
+fn plain(key: &str) -> String {
+    let letters = key.chars().filter(|letter| *letter != '_');
+    letters.map(|letter| letter.to_ascii_lowercase()).collect()
+}
 
 impl Failure {
     /// An error of which only the text is known.
@@ -157,8 +161,12 @@ fn said(value: &Value) -> Option<String> {
 fn said_by(fields: &Map<String, Value>) -> Option<String> {
     let inner = fields.get("error").filter(|error| !error.is_string());
     inner.and_then(said).or_else(|| {
-        let mut places = WORDS.iter().chain(&TEXTS);
-        places.find_map(|key| said(fields.get(*key)?))
+        let named = |name: &str| {
+            let mut places = fields.iter().filter(move |(key, _)| plain(key) == name);
+            places.find_map(|(_, value)| said(value))
+        };
+        let text = || fields.get("text").and_then(said);
+        TEXTS.into_iter().find_map(named).or_else(text)
     })
 }
 

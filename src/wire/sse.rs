@@ -23,6 +23,8 @@ pub struct Decoder {
     pending: BytesMut,
     /// The data of the event so far: one line mostly.
     data: Option<Data>,
+    /// The event's name is `error`.
+    is_error: bool,
     /// A CR ended the last line: an LF right behind it belongs to it.
     after_cr: bool,
     /// The first bytes of the stream have been looked at.
@@ -34,6 +36,15 @@ pub struct Decoder {
 enum Data {
     One(Bytes),
     Joined(BytesMut),
+}
+
+/// An event that has data.
+#[derive(Debug)]
+pub struct Event {
+    /// Its data.
+    pub data: Bytes,
+    /// Its name (`event:`) is `error`.
+    pub is_error: bool,
 }
 
 /// An event longer than the limit, in bytes.
@@ -49,14 +60,15 @@ impl Decoder {
         Decoder {
             pending: BytesMut::new(),
             data: None,
+            is_error: false,
             after_cr: false,
             started: false,
             limit,
         }
     }
 
-    /// Feeds what was read; gives the data of every event that it ends to `event`.
-    pub fn feed(&mut self, read: Bytes, event: &mut dyn FnMut(Bytes)) -> Result<(), TooLong> {
+    /// Feeds what was read; gives every event with data that it ends to `event`.
+    pub fn feed(&mut self, read: Bytes, event: &mut dyn FnMut(Event)) -> Result<(), TooLong> {
         let Some(mut rest) = self.without_mark(read) else {
             return Ok(());
         };
@@ -108,7 +120,7 @@ impl Decoder {
 
     /// Ends the stream: data that no blank line followed is still given, since some servers
     /// leave it out behind the last event.
-    pub fn finish(&mut self, event: &mut dyn FnMut(Bytes)) -> Result<(), TooLong> {
+    pub fn finish(&mut self, event: &mut dyn FnMut(Event)) -> Result<(), TooLong> {
         let rest = self.pending.split().freeze();
         if !rest.is_empty() {
             self.line(&rest, event)?;
@@ -117,7 +129,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn line(&mut self, line: &Bytes, event: &mut dyn FnMut(Bytes)) -> Result<(), TooLong> {
+    fn line(&mut self, line: &Bytes, event: &mut dyn FnMut(Event)) -> Result<(), TooLong> {
         if line.is_empty() {
             self.dispatch(event);
             return Ok(());
@@ -126,6 +138,10 @@ impl Decoder {
             Line::Data(at) => (line.slice(at..), true),
             Line::Bare if line[0] == b'{' => (line.clone(), true),
             Line::Bare if self.data.is_some() => (line.clone(), false),
+            Line::Other if is_named_error(line) => {
+                self.is_error = true;
+                return Ok(());
+            }
             Line::Bare | Line::Other => return Ok(()),
         };
         if may_begin {
@@ -144,7 +160,7 @@ impl Decoder {
     }
 
     /// Gives away data of one line that is a whole object: nothing can follow it.
-    fn end_whole(&mut self, event: &mut dyn FnMut(Bytes)) {
+    fn end_whole(&mut self, event: &mut dyn FnMut(Event)) {
         let Some(Data::One(data)) = &self.data else {
             return;
         };
@@ -153,12 +169,14 @@ impl Decoder {
         }
     }
 
-    fn dispatch(&mut self, event: &mut dyn FnMut(Bytes)) {
-        match self.data.take() {
-            None => {}
-            Some(Data::One(data)) => event(data),
-            Some(Data::Joined(data)) => event(data.freeze()),
-        }
+    fn dispatch(&mut self, event: &mut dyn FnMut(Event)) {
+        let is_error = std::mem::take(&mut self.is_error);
+        let data = match self.data.take() {
+            None => return,
+            Some(Data::One(data)) => data,
+            Some(Data::Joined(data)) => data.freeze(),
+        };
+        event(Event { data, is_error });
     }
 }
 
@@ -184,6 +202,11 @@ fn kind(line: &[u8]) -> Line {
     }
 }
 
+fn is_named_error(line: &[u8]) -> bool {
+    let name = line.strip_prefix(b"event:");
+    name.is_some_and(|name| name.trim_ascii() == b"error")
+}
+
 fn append(mut lines: BytesMut, line: &[u8]) -> BytesMut {
     lines.extend_from_slice(b"\n");
     lines.extend_from_slice(line);
@@ -197,7 +220,7 @@ mod tests {
     fn decode(reads: &[&[u8]]) -> Vec<String> {
         let mut decoder = Decoder::new(1000);
         let mut events = Vec::new();
-        let mut push = |data: Bytes| events.push(String::from_utf8(data.to_vec()).unwrap());
+        let mut push = |event: Event| events.push(String::from_utf8(event.data.to_vec()).unwrap());
         for read in reads {
             decoder
                 .feed(Bytes::copy_from_slice(read), &mut push)
@@ -226,6 +249,26 @@ mod tests {
         }
         let bytes: Vec<&[u8]> = STREAM.chunks(1).collect();
         assert_eq!(decode(&bytes), whole);
+    }
+
+    #[test]
+    fn an_event_is_an_error_by_its_own_name_only() {
+        let stream = "event: error\ndata: a\n\ndata: b\n\nevent:error\n\ndata: c\n\nevent: errors\ndata: d\n\ndata: e\nevent: error\n\n";
+        let mut events = Vec::new();
+        let mut push = |event: Event| events.push((event.data, event.is_error));
+        let fed = Decoder::new(1000).feed(Bytes::from(stream), &mut push);
+        fed.unwrap();
+        let expected = [
+            ("a", true),
+            ("b", false),
+            ("c", false),
+            ("d", false),
+            ("e", true),
+        ];
+        assert_eq!(
+            events,
+            expected.map(|(data, is_error)| (Bytes::from(data), is_error))
+        );
     }
 
     #[test]

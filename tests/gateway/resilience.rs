@@ -115,11 +115,49 @@ async fn nothing_is_asked_again_once_a_word_is_said() {
     let upstream = Upstream::start().await;
     let setup = Setup::with_upstream(&upstream.base_url()).retries(3);
     let gateway = setup.start().await;
+    upstream.play([Answer::stream(vec![event(&says("It ra")), Step::Cut])]);
+    let folded = Caller::of(&gateway).ask(&request(true)).await.folded();
+    assert_eq!(folded["error"]["code"], "upstream_error", "{folded}");
+    upstream.only_request();
+}
+
+#[tokio::test]
+async fn who_gets_a_whole_answer_sees_nothing_of_one_that_broke_off() {
+    let (upstream, spare) = (Upstream::start().await, Upstream::start().await);
+    let gateway = with_fallback(&upstream.base_url(), &spare).start().await;
+    let thinks = json!({"role": "assistant", "content": "It ra", "reasoning_content": "Clouds"});
+    let usage = json!({"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}});
+    let begun = [event(&delta(&thinks)), event(&usage)];
+    for end in [
+        Step::Cut,
+        event(&json!({"error": {"message": "busy", "code": 503}})),
+    ] {
+        let steps = begun.iter().cloned().chain([end]).collect();
+        upstream.play([Answer::stream(steps)]);
+        spare.play([Answer::streamed_text("It is dry.")]);
+        let folded = Caller::of(&gateway).ask(&request(false)).await.folded();
+        assert_eq!(folded["message"]["content"], "It is dry.", "{folded}");
+        assert!(folded["message"]["reasoning_content"].is_null(), "{folded}");
+    }
+}
+
+#[tokio::test]
+async fn empty_fields_reach_the_caller_and_are_no_word() {
+    let (upstream, spare) = (Upstream::start().await, Upstream::start().await);
+    let gateway = with_fallback(&upstream.base_url(), &spare).start().await;
+    let begins =
+        json!({"role": "assistant", "content": "", "reasoning_content": "", "annotations": []});
     for streamed in [false, true] {
-        upstream.play([Answer::stream(vec![event(&says("It ra")), Step::Cut])]);
+        upstream.play([Answer::stream(vec![event(&delta(&begins)), Step::Cut])]);
+        spare.play([Answer::streamed_text("It is dry.")]);
         let folded = Caller::of(&gateway).ask(&request(streamed)).await.folded();
-        assert_eq!(folded["error"]["code"], "upstream_error", "{folded}");
-        upstream.only_request();
+        assert_eq!(folded["message"]["content"], "It is dry.", "{folded}");
+        let text = json!({"content": "It is dry."});
+        let steps = [&begins, &text].map(|one| event(&delta(one))).into_iter();
+        let steps = steps.chain([event(&finish("stop")), done()]);
+        upstream.play([Answer::stream(steps.collect())]);
+        let folded = Caller::of(&gateway).ask(&request(streamed)).await.folded();
+        assert_eq!(folded["message"]["annotations"], json!([]), "{folded}");
     }
 }
 

@@ -165,6 +165,9 @@ async fn an_error_before_the_first_word_has_its_own_status() {
             json!({"role": "assistant", "content": null, "tool_calls": [call]}),
         )],
         vec![event(&json!({"choices": [], "usage": {"total_tokens": 1}}))],
+        vec![begun(
+            json!({"role": "assistant", "reasoning_content": "", "refusal": "", "annotations": [], "extra_content": {}}),
+        )],
     ] {
         let steps = [before, vec![error.clone()]].concat();
         upstream.play([Answer::stream(steps).header("retry-after", "7")]);

@@ -38,6 +38,8 @@ pub(crate) struct Opening {
     seed: u64,
     /// Who serves the model.
     provider: Provider,
+    /// The caller gets an answer at its end only.
+    patient: bool,
 }
 
 const QUESTION: &str = r#"[{"role":"user","content":"Is it raining in Lisbon?"}]"#;
@@ -67,6 +69,7 @@ impl Default for Opening {
             now: 1_000,
             seed: 7,
             provider: Provider::default(),
+            patient: false,
         }
     }
 }
@@ -107,6 +110,7 @@ impl Opening {
             seed: self.seed,
             resume: None,
             provider: self.provider,
+            patient: self.patient,
         })
     }
 }

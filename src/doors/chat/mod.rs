@@ -125,6 +125,7 @@ async fn open(
         authorization: header(header::AUTHORIZATION.as_str()),
         idempotency_key: header("idempotency-key").filter(|key| !key.is_empty()),
         key: caller.name().to_owned(),
+        patient: !chat.stream,
         body,
         common: Arc::clone(shared.roster.common()),
     })

@@ -120,6 +120,7 @@ impl Drive {
             seed,
             resume: history.resume,
             provider: agent.source.provider(),
+            patient: order.patient,
         };
         let mut fresh = Vec::new();
         let turn = Turn::open(setup, &mut fresh);

@@ -9,9 +9,9 @@
 //! | `call`, `request` | from a call to its result |
 //! | `result`, `failure` | what the model is told |
 //!
-//! A service connects in the background, and the start of the gateway does not wait for it. A
-//! request to an agent that uses it waits until its first try to connect is over, but not long:
-//! then, as whenever there is no connection, it is served without its tools. A call of a tool that was offered waits a moment for a connection that has just been
+//! A service connects in the background, and the start of the gateway does not wait for it. In the
+//! first seconds a request to an agent that uses it waits for the connection; from then on one
+//! that comes while there is none is served without its tools. A call of a tool that was offered waits a moment for a connection that has just been
 //! lost, since servers restart.
 //!
 //! A list is read again when the server says that it changed, when its session or its connection
@@ -65,7 +65,7 @@ impl McpService {
     /// Begins to connect in the background of `runtime`. `name` stands in the log.
     pub fn start(name: &str, settings: &McpSettings, runtime: &Runtime) -> Arc<McpService> {
         let (link, linked) = watch::channel(None);
-        let (over, tried) = watch::channel(false);
+        let (now_known, known) = watch::channel(false);
         let shared = Arc::new(Shared {
             name: name.to_owned(),
             private: private(settings),
@@ -75,12 +75,12 @@ impl McpService {
             withheld: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
             linked,
-            tried,
+            known,
             look: Arc::new(Notify::new()),
             hurry: Notify::new(),
         });
         let (stop, stopped) = oneshot::channel();
-        let owner = Owner::new(Arc::clone(&shared), settings.clone(), link, over);
+        let owner = Owner::new(Arc::clone(&shared), settings.clone(), link, now_known);
         runtime.keep(owner.keep(stopped));
         Arc::new(McpService {
             shared,
@@ -100,18 +100,15 @@ impl McpService {
     }
 }
 
-/// The longest that a request waits for the first connection to a server.
-const FIRST_CONNECTION: Duration = Duration::from_secs(5);
-
 impl Service for McpService {
     fn known(&self) -> Option<Pin<Box<dyn Future<Output = ()>>>> {
-        if *self.shared.tried.borrow() {
+        if *self.shared.known.borrow() {
             return None;
         }
-        let mut tried = self.shared.tried.clone();
+        let mut known = self.shared.known.clone();
         Some(Box::pin(async move {
-            let over = tried.wait_for(|tried| *tried);
-            let _ = tokio::time::timeout(FIRST_CONNECTION, over).await;
+            // Its end, without the owner, is an end of the waiting too.
+            let _ = known.wait_for(|known| *known).await;
         }))
     }
 
@@ -150,8 +147,8 @@ struct Shared {
     in_flight: AtomicUsize,
     /// The connection, while there is one.
     linked: watch::Receiver<Option<Link>>,
-    /// Whether the first try to connect is over, well or not.
-    tried: watch::Receiver<bool>,
+    /// Whether it is known what the server offers, or time to go on without that.
+    known: watch::Receiver<bool>,
     /// Tells the owner that the list, the session or the connection may have changed.
     look: Arc<Notify>,
     /// Tells the owner that a call waits for a connection.

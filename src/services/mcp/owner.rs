@@ -25,13 +25,16 @@ const DELAY: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 /// How long a connection has to hold for the next wait to be the shortest again.
 const STABLE: Duration = Duration::from_secs(10);
 
+/// How long behind its start requests wait for a service that is not connected yet.
+const FIRST_CONNECTION: Duration = Duration::from_secs(5);
+
 /// The one who opens, lists and closes the connection of a service.
 pub(super) struct Owner {
     shared: Arc<Shared>,
     settings: McpSettings,
     link: watch::Sender<Option<Link>>,
-    /// The first try to connect is over.
-    tried: watch::Sender<bool>,
+    /// It is known what the server offers, or time to go on without that.
+    known: watch::Sender<bool>,
     connection: Option<Connection>,
     handshake: Handshake,
     delay: Duration,
@@ -57,13 +60,13 @@ impl Owner {
         shared: Arc<Shared>,
         settings: McpSettings,
         link: watch::Sender<Option<Link>>,
-        tried: watch::Sender<bool>,
+        known: watch::Sender<bool>,
     ) -> Owner {
         Owner {
             shared,
             settings,
             link,
-            tried,
+            known,
             connection: None,
             handshake: Handshake::Initialize,
             delay: DELAY.0,
@@ -80,7 +83,14 @@ impl Owner {
     {
         move |mut stopped| {
             Box::pin(async move {
+                let known = self.known.clone();
+                let waited_for = async {
+                    sleep(FIRST_CONNECTION).await;
+                    known.send_replace(true);
+                    std::future::pending::<()>().await;
+                };
                 tokio::select! {
+                    () = waited_for => {}
                     _ = dropped => {}
                     _ = stopped.wait_for(|stop| *stop) => {}
                     () = self.stay() => {}
@@ -94,7 +104,6 @@ impl Owner {
     async fn stay(&mut self) {
         loop {
             let Err(lost) = self.connect().await;
-            self.tried.send_replace(true);
             self.say_lost(&lost);
             self.let_go().await;
             self.pause().await;
@@ -114,7 +123,7 @@ impl Owner {
             peer,
             number: self.number,
         }));
-        self.tried.send_replace(true);
+        self.known.send_replace(true);
         self.said_lost = false;
         Err(self.hold().await)
     }

@@ -25,7 +25,8 @@ pub(super) fn reads(encoding: Option<&HeaderValue>, body: Incoming) -> Result<Re
     // Names of encodings have no case (RFC 9110, section 8.4.1).
     let name = encoding.map(|name| name.as_bytes().to_ascii_lowercase());
     match name.as_deref().unwrap_or_default() {
-        b"" | b"identity" => Ok(Box::pin(data.map_err(|_| cut()))),
+        // The last two are no encodings, and some servers name them.
+        b"" | b"identity" | b"none" | b"utf-8" => Ok(Box::pin(data.map_err(|_| cut()))),
         b"gzip" | b"x-gzip" => {
             let mut decoder = GzipDecoder::new(StreamReader::new(data.map_err(io::Error::other)));
             decoder.multiple_members(true);

@@ -140,6 +140,8 @@ fn private(settings: &HttpSettings, uri: &Uri) -> Private {
         Some(url.as_str().trim_end_matches('/').to_owned()),
         Some(url.authority().to_owned()),
         url.host_str().map(str::to_owned),
+        // Tenants and keys stand in paths, too. The usual `/v1` is too short to be taken out.
+        Some(url.path().trim_end_matches('/').to_owned()),
     ];
     let private = Private::of_headers(&settings.headers);
     let private = private.addresses(addresses.into_iter().flatten());

@@ -2,24 +2,29 @@
 
 use serde_json::{Map, Value};
 
-use super::{Failure, WORDS, from, said};
+use super::{Failure, from, plain, said};
 
-/// The error that stands where an answer should: JSON without choices, in one of the words that
-/// errors have. A code that says success makes it none.
-pub(in crate::wire) fn in_place_of_choices(text: &str) -> Option<Failure> {
+/// The error that stands where an answer should. JSON that tells of an answer, with choices or
+/// with usage, is one only where a code says so.
+pub(in crate::wire) fn in_place_of_answer(text: &str) -> Option<Failure> {
     let body: Value = serde_json::from_str(text).ok()?;
     let top = body.as_object()?;
-    let absent = |key: &str| top.get(key).is_none_or(Value::is_null);
-    let alone = absent("choices") && absent("usage");
-    let refused = top
-        .get("base_resp")
-        .and_then(|base| base.get("status_code"));
-    let refused = refused.and_then(verdict) == Some(Verdict::Failed);
-    if refused || alone && speaks_of_error(top) {
-        from(&body)
-    } else {
-        None
+    let inside = |key: &str, inner: &str| top.get(key).and_then(|value| value.get(inner));
+    if inside("base_resp", "status_code").and_then(verdict) == Some(Verdict::Failed) {
+        return from(&body);
     }
+    let of_groq = inside("x_groq", "error").filter(|error| said(error).is_some());
+    if let Some(error) = of_groq {
+        return from(error);
+    }
+    let choices = top.get("choices").and_then(Value::as_array);
+    if choices.is_some_and(|choices| !choices.is_empty()) {
+        return None;
+    }
+    let absent = |key: &str| top.get(key).is_none_or(Value::is_null);
+    let signs = Signs::of(top);
+    let alone = absent("choices") && absent("usage");
+    (signs.have(Sign::Failed) || alone && signs.speak_of_error()).then(|| from(&body))?
 }
 
 /// What a code says.
@@ -46,27 +51,75 @@ fn is_success(number: u64) -> bool {
     matches!(number, 0 | 200..=299)
 }
 
-fn speaks_of_error(top: &Map<String, Value>) -> bool {
-    let is = |key: &str, words: &[&str]| {
-        let text = top.get(key).and_then(Value::as_str);
-        text.is_some_and(|text| words.contains(&text))
-    };
-    let codes = ["code", "error_code", "status_code"];
-    let verdicts: Vec<Verdict> = codes
-        .iter()
-        .filter_map(|key| verdict(top.get(*key)?))
-        .collect();
-    let failed = verdicts.contains(&Verdict::Failed)
-        || is("status", &["error", "failed", "failure", "fail"])
-        || ["type", "object"].iter().any(|key| is(key, &["error"]))
-        || top.get("status").and_then(Value::as_u64) >= Some(400)
-        || top.get("success") == Some(&Value::Bool(false));
-    let fine = !verdicts.is_empty() || top.get("success") == Some(&Value::Bool(true));
-    failed
-        || !fine
-            && WORDS
-                .iter()
-                .any(|key| top.get(*key).and_then(said).is_some())
+/// What a member of an object says of whether that reports an error.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Sign {
+    /// A code, a status or the like says that something failed.
+    Failed,
+    /// One says that nothing did.
+    Fine,
+    /// There is an error, by that name.
+    Error,
+    /// There is a message, as errors have and notices too.
+    Message,
+    /// There is what notices have: a type, a status or an error that is null.
+    Notice,
+}
+
+/// Signs of an object.
+struct Signs(Vec<Sign>);
+
+impl Signs {
+    fn of(top: &Map<String, Value>) -> Signs {
+        let signs = top.iter();
+        Signs(
+            signs
+                .filter_map(|(key, value)| Sign::of(&plain(key), value))
+                .collect(),
+        )
+    }
+
+    fn have(&self, sign: Sign) -> bool {
+        self.0.contains(&sign)
+    }
+
+    fn speak_of_error(&self) -> bool {
+        let notice = self.have(Sign::Fine) || self.have(Sign::Notice);
+        self.have(Sign::Failed)
+            || self.have(Sign::Error) && !self.have(Sign::Fine)
+            || self.have(Sign::Message) && !notice
+    }
+}
+
+impl Sign {
+    fn of(key: &str, value: &Value) -> Option<Sign> {
+        let word = value.as_str().map(str::to_ascii_lowercase);
+        let word = word.as_deref();
+        let failed = |failed| if failed { Sign::Failed } else { Sign::Notice };
+        match key {
+            "error" | "errors" | "errormessage" | "errormsg" | "err" | "errmsg" | "exception"
+            | "fault" => Some(said(value).map_or(Sign::Notice, |_| Sign::Error)),
+            "message" | "msg" | "detail" => said(value).map(|_| Sign::Message),
+            "code" | "errorcode" | "statuscode" => verdict(value).map(|verdict| match verdict {
+                Verdict::Failed => Sign::Failed,
+                Verdict::Fine => Sign::Fine,
+            }),
+            "status" if value.is_null() => None,
+            "status" => {
+                let number = value.as_u64().or_else(|| word?.parse().ok());
+                let words = ["error", "fail", "failed", "failure"];
+                let says_so = word.is_some_and(|word| words.contains(&word));
+                Some(failed(says_so || number >= Some(400)))
+            }
+            "type" | "object" | "event" => word.map(|word| failed(word == "error")),
+            "success" | "ok" => match value {
+                Value::Bool(true) => Some(Sign::Fine),
+                Value::Bool(false) => Some(Sign::Failed),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -74,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_speaks_of_an_error_in_place_of_choices_is_one() {
+    fn what_speaks_of_an_error_in_place_of_answer_is_one() {
         for (text, message, status) in [
             (r#"{"detail":"m"}"#, "m", None),
             (
@@ -108,12 +161,35 @@ mod tests {
                 None,
             ),
             (
+                r#"{"choices":[{"delta":{}}],"base_resp":{"status_code":1004,"status_msg":"m"}}"#,
+                "m",
+                None,
+            ),
+            (
+                r#"{"choices":[{"delta":{}}],"x_groq":{"id":"r","error":"m"}}"#,
+                "m",
+                None,
+            ),
+            (
+                r#"{"choices":[],"usage":{"total_tokens":0},"code":"Inspected","message":"m"}"#,
+                "m",
+                None,
+            ),
+            (r#"{"Error":{"Message":"m"}}"#, "m", None),
+            (r#"{"ErrorMsg":"m"}"#, "m", None),
+            (r#"{"errmsg":"m"}"#, "m", None),
+            (r#"{"err":"m"}"#, "m", None),
+            (r#"{"exception":"m"}"#, "m", None),
+            (r#"{"ok":false,"message":"m"}"#, "m", None),
+            (r#"{"status":"ERROR","message":"m"}"#, "m", None),
+            (r#"{"status":"500","message":"m"}"#, "m", Some(500)),
+            (
                 r#"{"choices":null,"usage":{"total_tokens":0},"base_resp":{"status_code":1004,"status_msg":"m"}}"#,
                 "m",
                 None,
             ),
         ] {
-            let failure = in_place_of_choices(text).unwrap();
+            let failure = in_place_of_answer(text).unwrap();
             let found = (failure.message.as_str(), failure.status);
             assert_eq!(found, (message, status), "{text}");
         }
@@ -136,8 +212,18 @@ mod tests {
             r#"{"text":"","error_code":0}"#,
             r#"{"status":"in_progress","title":"Rain"}"#,
             r#"{"message":"","detail":null,"errors":[]}"#,
+            r#"{"type":"ping","message":"keep-alive"}"#,
+            r#"{"type":"status","msg":"loading"}"#,
+            r#"{"event":"progress","detail":"half"}"#,
+            r#"{"status":"processing","message":"queued"}"#,
+            r#"{"status":200,"message":"ok"}"#,
+            r#"{"statusCode":200,"message":"ok"}"#,
+            r#"{"error":null,"message":"begun"}"#,
+            r#"{"ok":true,"message":"begun"}"#,
+            r#"{"choices":[{"delta":{}}],"code":"x"}"#,
+            r#"{"choices":[{"delta":{}}],"x_groq":{"id":"r","error":null}}"#,
         ] {
-            assert_eq!(in_place_of_choices(text), None, "{text}");
+            assert_eq!(in_place_of_answer(text), None, "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use handback::wire::answer;
-use handback::wire::sse::Decoder;
+use handback::wire::sse::{Decoder, Event};
 use proptest::prelude::*;
 
 use super::values::{body, cases, object};
@@ -14,7 +14,7 @@ const LIMIT: usize = 1 << 20;
 fn parts<'a>(reads: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
     let mut decoder = Decoder::new(LIMIT);
     let mut parts = Vec::new();
-    let mut event = |data: Bytes| parts.push(format!("{:?}", answer::event(data)));
+    let mut event = |event: Event| parts.push(format!("{:?}", answer::event(event.data)));
     for read in reads {
         let read = Bytes::copy_from_slice(read);
         decoder.feed(read, &mut event).expect("a short event");

@@ -165,6 +165,7 @@ pub(super) fn setup() -> impl Strategy<Value = Setup> {
                 resume: None,
                 origins: Origins::default(),
                 provider: Provider::default(),
+                patient: false,
             }
         },
     )

@@ -29,6 +29,7 @@ fn open(arguments: ArgumentPolicy) -> Turn {
         resume: None,
         origins: Origins::default(),
         provider: Provider::default(),
+        patient: false,
     };
     Turn::open(setup, &mut Vec::new())
 }
