@@ -147,7 +147,28 @@ async fn many_streams_at_once_do_not_mix() {
 }
 
 #[tokio::test]
-async fn an_error_before_the_first_word_has_its_own_status() {
+async fn a_stream_opens_with_its_upstreams() {
+    let gate = Gate::closed();
+    let upstream = Upstream::playing([Answer::stream(vec![
+        event(&delta(&json!({"role": "assistant", "content": ""}))),
+        Step::Wait(gate.clone()),
+        event(&delta(&json!({"content": "Dry."}))),
+        event(&finish("stop")),
+        done(),
+    ])])
+    .await;
+    let gateway = Setup::with_upstream(&upstream.base_url()).start().await;
+    let mut live = Caller::of(&gateway).open(&request(true)).await;
+    let Some(Event::Json(first)) = live.next().await else {
+        panic!("the stream begins with a chunk")
+    };
+    assert_eq!(first["choices"][0]["delta"]["role"], "assistant");
+    gate.open();
+    assert_eq!(live.next_text().await, "Dry.");
+}
+
+#[tokio::test]
+async fn an_error_along_with_what_says_nothing_has_its_own_status() {
     let upstream = Upstream::start().await;
     let gateway = Setup::with_upstream(&upstream.base_url()).start().await;
     let error = event(&json!({"error": {"message": "slow down", "code": 429}}));
@@ -169,7 +190,13 @@ async fn an_error_before_the_first_word_has_its_own_status() {
             json!({"role": "assistant", "reasoning_content": "", "refusal": "", "annotations": [], "extra_content": {}}),
         )],
     ] {
-        let steps = [before, vec![error.clone()]].concat();
+        // All in one write: it is there along with what says nothing.
+        let steps = before.into_iter().chain([error.clone()]);
+        let bytes = steps.flat_map(|step| match step {
+            Step::Write(bytes) => bytes,
+            _ => panic!("a step that is no write"),
+        });
+        let steps = vec![Step::Write(bytes.collect())];
         upstream.play([Answer::stream(steps).header("retry-after", "7")]);
         let reply = Caller::of(&gateway).ask(&request(true)).await;
         assert_eq!(reply.status, 429, "{}", reply.text());
@@ -197,25 +224,4 @@ async fn an_error_behind_a_word_is_an_event() {
         let folded = fold(&reply, Calls::Forwarded).expect("an answer that broke off");
         assert!(folded["error"]["message"].is_string(), "{folded}");
     }
-}
-
-#[tokio::test]
-async fn an_error_behind_a_round_of_repairs_has_its_own_status() {
-    let misfit = json!({"role": "assistant", "content": null, "tool_calls": [{"index": 0, "id": "call_w1",
-        "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}]});
-    let refusal = Answer::json(429, &json!({"error": {"message": "slow down"}}));
-    let upstream = Upstream::playing([
-        Answer::stream(vec![
-            event(&delta(&misfit)),
-            event(&finish("tool_calls")),
-            done(),
-        ]),
-        refusal.header("retry-after", "9"),
-    ])
-    .await;
-    let gateway = Setup::with_upstream(&upstream.base_url()).start().await;
-    let reply = Caller::of(&gateway).ask(&request(true)).await;
-    assert_eq!(upstream.requests().len(), 2);
-    assert_eq!(reply.status, 429, "{}", reply.text());
-    assert_eq!(reply.header("retry-after"), "9");
 }

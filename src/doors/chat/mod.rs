@@ -1,8 +1,8 @@
 //! `POST /v1/chat/completions`.
 //!
-//! A request is read, turned into an order, and driven. The first thing that is said decides how
-//! the caller is answered: an error is an HTTP error (contract S3), everything else opens the
-//! answer, whole or streamed.
+//! A request is read, turned into an order, and driven. The first thing that comes of it decides
+//! how the caller is answered: an error is an HTTP error (contract S3), everything else opens
+//! the answer, whole or streamed.
 //!
 //! Invariant: both forms say the same, and neither says anything that the drive did not.
 

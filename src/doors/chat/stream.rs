@@ -30,28 +30,30 @@ struct Events {
     silence: Pin<Box<Sleep>>,
 }
 
-/// Waits for the first thing that is said; without it, if there is none for so long that the
-/// stream has to be kept alive. Before it stands that the answer has opened, if it has: by itself
-/// that says nothing, so that an error behind it is still an HTTP error (contract S3).
+/// Waits for the first thing for the caller; without it, if there is none for so long that the
+/// stream has to be kept alive. That the answer has opened is passed on at once, but it says
+/// nothing: an error that comes along with it is still an HTTP error (contract S3).
 async fn first(
     drive: &mut Drive,
     silence: &mut Pin<Box<Sleep>>,
 ) -> Result<[Option<Event>; 2], Failure> {
-    let mut opened = None;
-    loop {
-        let event = tokio::select! {
-            biased;
-            event = drive.next() => event?,
-            () = silence.as_mut() => return Ok([opened, None]),
-        };
-        if !matches!(event, Event::Say(Say::Opened { .. })) {
-            return Ok([opened, Some(event)]);
-        }
-        opened = Some(event);
+    let event = tokio::select! {
+        biased;
+        event = drive.next() => event?,
+        () = silence.as_mut() => return Ok([None, None]),
+    };
+    if !matches!(event, Event::Say(Say::Opened { .. })) {
+        return Ok([Some(event), None]);
+    }
+    // What has come with it already, and no more.
+    tokio::select! {
+        biased;
+        behind = drive.next() => Ok([Some(event), Some(behind?)]),
+        () = std::future::ready(()) => Ok([Some(event), None]),
     }
 }
 
-/// Waits for the first thing that is said, then answers with a stream.
+/// Waits for the first thing for the caller, then answers with a stream.
 pub(super) async fn respond(
     mut drive: Box<Drive>,
     answer: Answer,
@@ -88,13 +90,11 @@ pub(super) async fn respond(
         over: false,
         silence,
     });
-    let [opened, said] = first;
-    if let Some(opened) = opened {
-        events.write(opened);
+    if first.iter().all(Option::is_none) {
+        events.keep_alive();
     }
-    match said {
-        Some(event) => events.write(event),
-        None => events.keep_alive(),
+    for event in first.into_iter().flatten() {
+        events.write(event);
     }
     events.rest();
     let mut response = response.streaming(stream::unfold(events, |mut events| async move {
