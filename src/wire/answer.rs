@@ -142,8 +142,6 @@ struct Top<'a> {
     base_resp: Option<&'a RawValue>,
     #[serde(borrow, default)]
     code: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    x_groq: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -185,7 +183,7 @@ impl Top<'_> {
         }
         // What tells of the answer is read once only, unless it may tell of an error after all.
         let alone = self.choices.0.is_none() && self.usage.is_none();
-        if alone || self.base_resp.is_some() || self.code.is_some() || self.x_groq.is_some() {
+        if alone || self.base_resp.is_some() || self.code.is_some() {
             in_place_of_answer(text)
         } else {
             None

@@ -9,13 +9,10 @@ use super::{Failure, from, plain, said};
 pub(in crate::wire) fn in_place_of_answer(text: &str) -> Option<Failure> {
     let body: Value = serde_json::from_str(text).ok()?;
     let top = body.as_object()?;
-    let inside = |key: &str, inner: &str| top.get(key).and_then(|value| value.get(inner));
-    if inside("base_resp", "status_code").and_then(verdict) == Some(Verdict::Failed) {
+    let response = top.get("base_resp");
+    let code = response.and_then(|response| response.get("status_code"));
+    if code.and_then(verdict) == Some(Verdict::Failed) {
         return from(&body);
-    }
-    let of_groq = inside("x_groq", "error").filter(|error| said(error).is_some());
-    if let Some(error) = of_groq {
-        return from(error);
     }
     let choices = top.get("choices").and_then(Value::as_array);
     if choices.is_some_and(|choices| !choices.is_empty()) {
@@ -166,11 +163,6 @@ mod tests {
                 None,
             ),
             (
-                r#"{"choices":[{"delta":{}}],"x_groq":{"id":"r","error":"m"}}"#,
-                "m",
-                None,
-            ),
-            (
                 r#"{"choices":[],"usage":{"total_tokens":0},"code":"Inspected","message":"m"}"#,
                 "m",
                 None,
@@ -221,7 +213,6 @@ mod tests {
             r#"{"error":null,"message":"begun"}"#,
             r#"{"ok":true,"message":"begun"}"#,
             r#"{"choices":[{"delta":{}}],"code":"x"}"#,
-            r#"{"choices":[{"delta":{}}],"x_groq":{"id":"r","error":null}}"#,
         ] {
             assert_eq!(in_place_of_answer(text), None, "{text}");
         }
