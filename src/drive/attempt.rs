@@ -73,13 +73,16 @@ impl Attempt {
         if let (None, Some(slot)) = (&self.record, &self.slot) {
             self.record = Some(Arc::clone(slot).lock_owned().await);
         }
-        if let (Some(record), Some(journal)) = (&mut self.record, &self.common.journal)
-            && record.is_blank()
-            && let Some((said, checkpoint)) = journal.find(&self.request).await
-        {
-            record.said = said;
-            record.checkpoint = Some(checkpoint);
-            self.under_way = Some(journal.under_way(&self.request));
+        if let (Some(record), Some(journal)) = (&mut self.record, &self.common.journal) {
+            if record.is_blank()
+                && let Some((said, checkpoint)) = journal.find(&self.request).await
+            {
+                record.said = said;
+                record.checkpoint = Some(checkpoint);
+            }
+            // Whether it is from there or from memory, it stands in the journal.
+            let stands = record.checkpoint.is_some();
+            self.under_way = stands.then(|| journal.under_way(&self.request));
         }
         self.begun = true;
         self.beginning()

@@ -216,6 +216,47 @@ async fn what_is_kept_cannot_be_read_and_goes_with_the_answer() {
     within("the answer to take away what is kept", gone).await;
 }
 
+/// A window passes, by what the journal removes.
+async fn window_ends(place: &Path) {
+    let late = place.join("journal/attempt-late");
+    std::fs::write(&late, "").expect("a file can be written");
+    let gone = async {
+        while late.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    within("the window to end", gone).await;
+}
+
+#[tokio::test]
+async fn what_is_taken_up_from_memory_does_not_grow_old_either() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let (upstream, service) = (Upstream::start().await, kb().await);
+    let setup = setup(&upstream, &service)
+        .tables(&(journal(place.path(), &[KEY]) + "retry_window = \"3s\"\n"));
+    let gateway = setup.start().await;
+    let body = request(false);
+    upstream.play([
+        says(&calling(None, &[call("call_a", "file", "{}")])),
+        Answer::body(500, "text/plain", "no"),
+    ]);
+    let code = refused(&Caller::of(&gateway), &body, 502).await;
+    assert_eq!(code, "upstream_error");
+    upstream.play([held_back(closes("never"))]);
+    killed_at(gateway, &body, async {
+        upstream.asked(1).await;
+        window_ends(place.path()).await;
+    })
+    .await;
+    upstream.play([closes("done")]);
+    let gateway = setup.start().await;
+    let answer = Caller::of(&gateway).ask(&body).await.folded();
+    assert_eq!(answer["message"]["content"], "done", "{answer}");
+    let asked = messages(&upstream.only_request());
+    assert_eq!(asked[2], result("call_a", r#"{"tool":"file"}"#));
+    assert_eq!(service.calls("file"), 1);
+}
+
 #[tokio::test]
 async fn what_broke_off_is_removed_after_the_window_but_not_what_is_under_way() {
     let place = tempfile::tempdir().expect("a temporary folder");
@@ -252,16 +293,8 @@ async fn what_broke_off_is_removed_after_the_window_but_not_what_is_under_way() 
             }
         };
         within("the window to end", gone).await;
-        // Longer than the window, by what else the journal removes.
-        let late = place.path().join("journal/attempt-late");
         for _ in 0..3 {
-            std::fs::write(&late, "").expect("a file can be written");
-            let gone = async {
-                while late.exists() {
-                    tokio::task::yield_now().await;
-                }
-            };
-            within("the window to end", gone).await;
+            window_ends(place.path()).await;
         }
         assert_eq!(kept(), 1, "what is under way is kept");
         gateway.kill();
