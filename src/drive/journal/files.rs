@@ -64,29 +64,24 @@ impl Files {
     /// Adds this text to a file. One that is gone is not needed any more.
     pub(super) fn append(&self, name: &str, text: &[u8]) -> io::Result<()> {
         let sealed = self.sealed(name, text)?;
-        let file = OpenOptions::new().append(true).open(self.folder.join(name));
-        match file {
-            Ok(mut file) => file.write_all(&sealed),
-            Err(error) => unless_gone(Err(error)),
-        }
+        unless_gone(
+            self.known(name)
+                .and_then(|mut file| file.write_all(&sealed)),
+        )
     }
 
     /// The texts of a file; none if there is no such file, or it is too old.
     pub(super) fn read(&self, name: &str, now: Millis) -> io::Result<Vec<Vec<u8>>> {
         let path = self.folder.join(name);
         // Whoever puts something else there is not waited for.
-        if !fs::symlink_metadata(&path).is_ok_and(|about| about.is_file()) {
-            return Ok(Vec::new());
-        }
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) => return unless_gone(Err(error)),
-        };
-        if !now.is_within(modified(&file.metadata()?), self.window) {
+        let is_due =
+            |about: fs::Metadata| about.is_file() && now.is_within(modified(&about), self.window);
+        if !fs::symlink_metadata(&path).is_ok_and(is_due) {
             return Ok(Vec::new());
         }
         let mut bytes = Vec::new();
-        file.take(FILE_BYTES).read_to_end(&mut bytes)?;
+        let file = File::open(path);
+        unless_gone(file.and_then(|file| file.take(FILE_BYTES).read_to_end(&mut bytes)))?;
         let mut texts = Vec::new();
         let mut rest = &bytes[..];
         while let Some((text, behind)) = self.opened(name, rest) {
@@ -108,8 +103,7 @@ impl Files {
 
     /// Makes a file new.
     pub(super) fn touch(&self, name: &str, now: SystemTime) -> io::Result<()> {
-        let file = OpenOptions::new().append(true).open(self.folder.join(name));
-        unless_gone(file.and_then(|file| file.set_modified(now)))
+        unless_gone(self.known(name).and_then(|file| file.set_modified(now)))
     }
 
     /// Removes what is too old and what is too much.
@@ -143,6 +137,11 @@ impl Files {
             count -= 1;
         }
         Ok(())
+    }
+
+    /// A file that is there, to be added to.
+    fn known(&self, name: &str) -> io::Result<File> {
+        OpenOptions::new().append(true).open(self.folder.join(name))
     }
 
     /// A text as it stands in the file of this name, and in no other.

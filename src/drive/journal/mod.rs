@@ -5,8 +5,8 @@
 //! each call as it comes. Nothing is called before the former is written, and nothing of a reply
 //! goes on before that is. So whoever gets the same request next, in this process or in another
 //! one that has the folder, takes it up there: calls that were answered are not made again, and
-//! those that were under way are made with the same idempotency key. An answer takes the file
-//! away; what broke off is kept for the retry window. The parked calls of a handback run once for
+//! those that were under way are made with the same idempotency key. The file goes once a caller
+//! has the answer; what broke off is kept for the retry window. The parked calls of a handback run once for
 //! all its follow-ups, so their replies have files of their own.
 //!
 //! Invariant: what is kept is sealed, and goes with its answer or its age; a journal that fails

@@ -11,8 +11,8 @@
 //!
 //! A service connects in the background, and the start of the gateway does not wait for it. In the
 //! first seconds a request to an agent that uses it waits for the connection; from then on one
-//! that comes while there is none is served without its tools. A call of a tool that was offered waits a moment for a connection that has just been
-//! lost, since servers restart.
+//! that comes while there is none is served without its tools. A call of a tool that was offered
+//! waits a moment for a connection that has just been lost, since servers restart.
 //!
 //! A list is read again when the server says that it changed, when its session or its connection
 //! was lost, and in any case once a minute, since not every server has a way to tell.

@@ -62,34 +62,28 @@ async fn comments_keep_a_stream_alive_while_a_service_tool_runs() {
     assert_eq!(service.tool("look").requests().len(), 1);
 }
 
-#[tokio::test]
-async fn comments_keep_a_stream_alive_while_the_model_thinks() {
+/// Everything that is said of a model's answer that begins so and pauses until a comment has come.
+async fn said_around_a_comment(begin: &str, end: &str) -> String {
     let gate = Gate::closed();
     let steps = vec![
-        event(&delta(&json!({"role": "assistant", "content": "One. "}))),
+        event(&delta(&json!({"role": "assistant", "content": begin}))),
         Step::Wait(gate.clone()),
-        event(&delta(&json!({"content": "Two."}))),
+        event(&delta(&json!({"content": end}))),
         event(&finish("stop")),
         done(),
     ];
     let upstream = Upstream::playing([Answer::stream(steps)]).await;
     let service = kb().await;
     let gateway = setup(&upstream, &service).start().await;
-    assert_eq!(after_a_comment(&gateway, &gate).await, "One. Two.");
+    after_a_comment(&gateway, &gate).await
+}
+
+#[tokio::test]
+async fn comments_keep_a_stream_alive_while_the_model_thinks() {
+    assert_eq!(said_around_a_comment("One. ", "Two.").await, "One. Two.");
 }
 
 #[tokio::test]
 async fn comments_keep_a_stream_alive_that_has_only_opened() {
-    let gate = Gate::closed();
-    let steps = vec![
-        event(&delta(&json!({"role": "assistant", "content": ""}))),
-        Step::Wait(gate.clone()),
-        event(&delta(&json!({"content": "Dry."}))),
-        event(&finish("stop")),
-        done(),
-    ];
-    let upstream = Upstream::playing([Answer::stream(steps)]).await;
-    let service = kb().await;
-    let gateway = setup(&upstream, &service).start().await;
-    assert_eq!(after_a_comment(&gateway, &gate).await, "Dry.");
+    assert_eq!(said_around_a_comment("", "Dry.").await, "Dry.");
 }
